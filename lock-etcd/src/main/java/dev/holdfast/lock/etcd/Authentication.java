@@ -24,12 +24,12 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Logs in to etcd with the credentials of the moment: the supplier is asked for each login, so a changed password is used as
- * soon as etcd does not accept the old token any more. jetcd's own way keeps the password that it was built with, and asks
- * again for each call, however often it is refused.
+ * Logs in to etcd with the current credentials. The supplier is called for each login, so a changed password is used as
+ * soon as etcd refuses the old token. jetcd's own login keeps the password it was built with, and repeats a refused
+ * login for each call.
  *
  * <p>A refused login is not repeated with the same credentials before a pause, which doubles up to {@value
- * #LONGEST_PAUSE_MILLIS} ms; calls fail at once until then, with what etcd said. Other credentials are tried at once.
+ * #MAX_PAUSE_MILLIS} ms. Until then, calls fail at once with etcd's message. Other credentials are tried at once.
  *
  * <p>Thread-safe.
  */
@@ -37,7 +37,7 @@ final class Authentication implements ClientInterceptor {
     private static final Metadata.Key<String> TOKEN = Metadata.Key.of("token", Metadata.ASCII_STRING_MARSHALLER);
     private static final long LOGIN_MILLIS = 3_000;
     private static final long FIRST_PAUSE_MILLIS = 250;
-    private static final long LONGEST_PAUSE_MILLIS = 2_000;
+    private static final long MAX_PAUSE_MILLIS = 2_000;
 
     private final Supplier<EtcdCredentials> credentials;
     private final AtomicReference<@Nullable Login> current = new AtomicReference<>();
@@ -46,7 +46,7 @@ final class Authentication implements ClientInterceptor {
         this.credentials = credentials;
     }
 
-    /** One login: a token, or how it failed. */
+    /** One login: a token or a failure. */
     private static final class Login {
         final EtcdCredentials with;
         final long pauseMillis;
@@ -91,7 +91,7 @@ final class Authentication implements ClientInterceptor {
         };
     }
 
-    /** Puts the token of the present login into one call. */
+    /** Adds the token of the current login to one call. */
     private final class Token extends CallCredentials {
         private final Channel channel;
         private volatile @Nullable Login used;
@@ -142,8 +142,7 @@ final class Authentication implements ClientInterceptor {
                 return last;
             }
             boolean again = last != null && last.refused && last.with.equals(now);
-            long pause =
-                    again && last != null ? Math.min(2 * last.pauseMillis, LONGEST_PAUSE_MILLIS) : FIRST_PAUSE_MILLIS;
+            long pause = again && last != null ? Math.min(2 * last.pauseMillis, MAX_PAUSE_MILLIS) : FIRST_PAUSE_MILLIS;
             Login next = new Login(now, pause);
             if (current.compareAndSet(last, next)) {
                 try {

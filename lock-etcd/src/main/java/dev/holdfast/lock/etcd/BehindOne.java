@@ -9,15 +9,15 @@ import io.etcd.jetcd.watch.WatchResponse;
 import java.util.List;
 
 /**
- * The place of a waiter for which one key ahead decides: of a lock, the one before it; of a share, the last lock or permit ahead.
- * Two are equal if they wait for the same key of the same creation: one watch serves both.
+ * The ticket of a waiter that depends on one key ahead: for a lock, the previous key; for a share, the last lock or
+ * permit ahead. Two tickets are equal if they wait for the same creation of the same key, so one watch serves both.
  *
- * @param place whose it is
- * @param before the key whose deletion may make the lock free for it
- * @param created that key's create revision: one with another is not the one that is waited for
- * @param revision the store's revision at which that key was there
+ * @param acquisition the waiter
+ * @param before the key whose deletion may free the lock for the waiter
+ * @param created the create revision of that key; a key with another one is a different acquisition
+ * @param revision the store's revision at which that key existed
  */
-record BehindOne(EtcdAcquisition place, ByteSequence before, long created, long revision) implements EtcdTicket {
+record BehindOne(EtcdAcquisition acquisition, ByteSequence before, long created, long revision) implements EtcdTicket {
     private static final GetOption KEY_ONLY =
             GetOption.builder().withKeysOnly(true).build();
 
@@ -37,19 +37,19 @@ record BehindOne(EtcdAcquisition place, ByteSequence before, long created, long 
     }
 
     @Override
-    public boolean isFreedBy(WatchResponse heard) {
+    public boolean onEvents(WatchResponse heard) {
         return heard.getEvents().stream().anyMatch(event -> event.getEventType() == WatchEvent.EventType.DELETE);
     }
 
     @Override
-    public boolean isFreedBy(List<KeyValue> read, long at) {
+    public boolean onRead(List<KeyValue> read, long at) {
         return read.stream().noneMatch(key -> key.getCreateRevision() == created);
     }
 
     @Override
     public boolean equals(Object other) {
         return other instanceof BehindOne that
-                && place == that.place
+                && acquisition == that.acquisition
                 && created == that.created
                 && before.equals(that.before);
     }

@@ -14,9 +14,9 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Gives every call a deadline, except for watches, which live as long as they are wanted, and calls that have one already. gRPC's own
- * deadline would take a timer for each call and wake a thread each time; here all calls share one. A call that takes too long is
- * cancelled, and fails as gRPC's own deadline would fail it. Thread-safe.
+ * Gives every call a deadline, except watches and calls that have a deadline already. gRPC's own deadline needs a timer
+ * for each call and wakes a thread each time; here all calls share one timer. A late call is cancelled and fails like a
+ * call that exceeds gRPC's own deadline. Thread-safe.
  */
 final class DeadlineInterceptor implements ClientInterceptor {
     private static final String WATCHES = "etcdserverpb.Watch";
@@ -37,7 +37,7 @@ final class DeadlineInterceptor implements ClientInterceptor {
     }
 
     private final class BoundedCall<ReqT, RespT> extends SimpleForwardingClientCall<ReqT, RespT> {
-        /** Fails when the time is over, else completes when the call is closed. */
+        /** Fails at the deadline; otherwise completes when the call is closed. */
         private final CompletableFuture<Void> closed = new CompletableFuture<>();
 
         BoundedCall(ClientCall<ReqT, RespT> call) {
@@ -62,7 +62,7 @@ final class DeadlineInterceptor implements ClientInterceptor {
                     cancel("no answer within " + millis + " ms", late);
                 }
             });
-            timeouts.start(closed, millis); // not before: a call must not be cancelled while it is being started
+            timeouts.start(closed, millis); // not earlier: a call must not be cancelled while it starts
         }
     }
 }

@@ -15,28 +15,29 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Hears of deletions that make room for a waiter: of one key, or in a range of keys, that was read at a known revision R.
+ * Watches for deletions that may free the lock for a waiter: of one key, or in a range of keys, that was read at a
+ * known revision R.
  *
- * <p>The watch starts "now": etcd serves a watch that starts at a revision already passed from a loop that runs every
- * 100 ms (mvcc's unsynced watchers), one that starts now at once. The server says at which revision W of its own it
- * began: it reports everything after W. If W ≤ R nothing can have been missed; otherwise it is read once, after the
+ * <p>The watch starts "now". etcd serves a watch that starts at a past revision from a loop that runs every 100 ms
+ * (mvcc's unsynced watchers), and a watch that starts now at once. The server returns the revision W at which the watch
+ * began, and reports all later events. If W ≤ R, no event can be missing. Otherwise the keys are read once, after the
  * watch has begun.
  *
- * <p>jetcd's watcher gives up on some errors ("no leader", compaction), resumes by itself on others, and may lose events
- * then. So nothing counts that it says after the first error of any kind; it is closed and replaced by a new one, which
- * begins with the same comparison.
+ * <p>jetcd's watcher stops on some errors ("no leader", compaction) and resumes on others, possibly with lost events.
+ * So its events are ignored after the first error of any kind. It is closed and replaced by a new watcher, which begins
+ * with the same comparison.
  *
- * <p>Thread-safe. Errors leave jetcd's threads at once, because it reports them under a lock of its own; an event, which
- * comes without that lock, does not.
+ * <p>Thread-safe. Errors are handled on another thread, because jetcd reports them while it holds a lock of its own.
+ * Events come without that lock and are handled at once.
  */
 final class DeletionWatch implements Subscription {
     private static final Logger LOG = LoggerFactory.getLogger(DeletionWatch.class);
     private static final long FIRST_PAUSE_MILLIS = 50;
-    private static final long LONGEST_PAUSE_MILLIS = 2_000;
+    private static final long MAX_PAUSE_MILLIS = 2_000;
     private static final long READ_TIMEOUT_MILLIS = 3_000;
 
     private final EtcdCalls calls;
-    /** A waiter's ticket, or a {@link NameWatch} for several waiters. */
+    /** A waiter's ticket, or the shared watch of several waiters. */
     private final Watched ticket;
 
     private final Runnable onDeleted;
@@ -51,9 +52,16 @@ final class DeletionWatch implements Subscription {
         this.onDeleted = onDeleted;
     }
 
-    /** How to watch for deletions alone. */
+    /** Options that report only deletions. */
     static WatchOption.Builder deletions() {
         return WatchOption.builder().withNoPut(true).withCreateNotify(true).withRequireLeader(true);
+    }
+
+    /** Creates and opens a watch. */
+    static DeletionWatch open(EtcdCalls calls, Watched ticket, Runnable onDeleted) {
+        DeletionWatch watch = new DeletionWatch(calls, ticket, onDeleted);
+        watch.open();
+        return watch;
     }
 
     void open() {
@@ -86,15 +94,15 @@ final class DeletionWatch implements Subscription {
             return;
         }
         pauseMillis = FIRST_PAUSE_MILLIS;
-        calls.seen(response);
-        if (ticket.isFreedBy(response)) {
+        calls.noteTerm(response);
+        if (ticket.onEvents(response)) {
             onDeleted.run();
         } else if (response.isCreatedNotify() && response.getHeader().getRevision() > ticket.revision()) {
             recheck(from);
         }
     }
 
-    /** Reads once what is watched. */
+    /** Reads the watched keys once. */
     void recheck() {
         recheck(generation.get());
     }
@@ -103,15 +111,14 @@ final class DeletionWatch implements Subscription {
         calls.bounded(calls.get(ticket.watched(), ticket.readOption()), READ_TIMEOUT_MILLIS)
                 .whenComplete((reply, failure) -> {
                     if (failure == null) {
-                        calls.seen(reply);
+                        calls.noteTerm(reply);
                     }
                     if (closed || from != generation.get()) {
                         return;
                     }
                     if (failure != null) {
                         broken(from, failure);
-                    } else if (ticket.isFreedBy(
-                            reply.getKvs(), reply.getHeader().getRevision())) {
+                    } else if (ticket.onRead(reply.getKvs(), reply.getHeader().getRevision())) {
                         onDeleted.run();
                     }
                 });
@@ -128,10 +135,10 @@ final class DeletionWatch implements Subscription {
         if (next != generation.get()) {
             return;
         }
-        LOG.debug("watch of {} broke, opening another one", ticket.watched(), failure);
+        LOG.debug("watch of {} failed; opening another one", ticket.watched(), failure);
         replace(null);
         long pause = pauseMillis;
-        pauseMillis = Math.min(2 * pause, LONGEST_PAUSE_MILLIS);
+        pauseMillis = Math.min(2 * pause, MAX_PAUSE_MILLIS);
         long jittered = pause / 2 + ThreadLocalRandom.current().nextLong(pause);
         hopLater(
                 () -> {

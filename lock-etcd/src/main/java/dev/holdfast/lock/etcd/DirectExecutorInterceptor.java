@@ -7,9 +7,9 @@ import io.grpc.ClientInterceptor;
 import io.grpc.MethodDescriptor;
 
 /**
- * Lets answers and events be handled by the thread that reads them from the connection, without gRPC's change to another
- * one for each. That is for a client that nobody else uses: this backend and the engine never block in them, and what
- * users do when a future completes or a listener is called runs on threads of the engine. Stateless.
+ * Handles answers and events on the thread that reads them from the connection, without gRPC's switch to another
+ * thread. It is for clients that only this backend uses: the backend and the engine never block on that thread, and
+ * users' callbacks run on threads of the engine. Stateless.
  */
 final class DirectExecutorInterceptor implements ClientInterceptor {
 

@@ -17,11 +17,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Makes attempts: a {@link ConditionalWrite} where something may have changed for the acquisition, else a {@link WaiterLook};
- * and says what the answer means for it.
+ * Executes attempts. An attempt is a {@link ConditionalWrite} if something may have changed for the acquisition, else a
+ * {@link WaiterLook}.
  *
- * @param forget is told of those that are not in the line any more
- * @param onVoid is told of a grant that was handed over for a key which an attempt did not find any more
+ * @param onLeft called with acquisitions that have left the queue
+ * @param onVoid called with the grant of a hand-over whose key was missing at a later attempt
  */
 record EtcdAttempts(
         EtcdCalls calls,
@@ -29,59 +29,65 @@ record EtcdAttempts(
         SharedLeases leases,
         ConditionalWrite writes,
         QueueSlots slots,
-        Consumer<EtcdAcquisition> forget,
+        Consumer<EtcdAcquisition> onLeft,
         Consumer<Grant> onVoid) {
     private static final Logger LOG = LoggerFactory.getLogger(EtcdAttempts.class);
 
-    /** Makes one; {@code again}: whether it is repeated on another lease if etcd does not know the first any more. */
+    /**
+     * Executes one attempt; {@code again}: whether it may be repeated on another lease if etcd has lost the first one.
+     */
     CompletableFuture<AcquireResult> tryAcquire(
-            EtcdAcquisition place, AcquireRequest request, Deadline deadline, boolean again) {
-        boolean called = place.takeCall();
-        if (!called && place.isWaiting() && request.ticket() instanceof EtcdTicket ticket && isKept(place)) {
-            return look(place, ticket, request, deadline);
+            EtcdAcquisition acquisition, AcquireRequest request, Deadline deadline, boolean again) {
+        boolean called = acquisition.takeNotification();
+        if (!called
+                && acquisition.isWaiting()
+                && request.ticket() instanceof EtcdTicket ticket
+                && isKept(acquisition)) {
+            return look(acquisition, ticket, request, deadline);
         }
-        return write(place, request, deadline, again);
+        return write(acquisition, request, deadline, again);
     }
 
-    /** Whether the place in the queue, if there is one, needs no move to another lease. */
-    private boolean isKept(EtcdAcquisition place) {
-        SharedLease lease = place.lease();
+    /** Whether the key, if there is one, can stay on its lease. */
+    private boolean isKept(EtcdAcquisition acquisition) {
+        SharedLease lease = acquisition.lease();
         return !protocol.queues() || lease != null && leases.isGood(lease);
     }
 
-    /** A poll: nothing is written while nothing has changed. */
+    /** Polls; writes only if something has changed. */
     private CompletableFuture<AcquireResult> look(
-            EtcdAcquisition place, EtcdTicket ticket, AcquireRequest request, Deadline deadline) {
+            EtcdAcquisition acquisition, EtcdTicket ticket, AcquireRequest request, Deadline deadline) {
         return calls.bounded(new WaiterLook(calls, protocol).isUnchanged(ticket), deadline.leftMillis())
                 .thenCompose(unchanged -> unchanged
                         ? CompletableFuture.completedFuture(new AcquireResult.Busy(-1, ticket))
-                        : write(place, request, deadline, true));
+                        : write(acquisition, request, deadline, true));
     }
 
     private CompletableFuture<AcquireResult> write(
-            EtcdAcquisition place, AcquireRequest request, Deadline deadline, boolean again) {
-        SharedLease present = place.lease();
-        if (present != null && (leases.isGood(present) || place.isHeld())) {
-            return write(place, present, request, deadline, again); // what is held is moved by renewals alone
+            EtcdAcquisition acquisition, AcquireRequest request, Deadline deadline, boolean again) {
+        SharedLease present = acquisition.lease();
+        if (present != null && (leases.isGood(present) || acquisition.isHeld())) {
+            return write(acquisition, present, request, deadline, again); // only renewals move a held key
         }
         return leases.obtain(SharedLeases.ttlSeconds(request.leaseMillis()), deadline.leftMillis())
-                .thenCompose(lease -> write(place, lease, request, deadline, again));
+                .thenCompose(lease -> write(acquisition, lease, request, deadline, again));
     }
 
-    /** Beside the write goes a keep-alive, if the lease was not confirmed lately: see {@link #granted}. */
+    /** Sends a keep-alive in parallel, if the last confirmation of the lease is old: see {@link #granted}. */
     private CompletableFuture<AcquireResult> write(
-            EtcdAcquisition place, SharedLease lease, AcquireRequest request, Deadline deadline, boolean again) {
+            EtcdAcquisition acquisition, SharedLease lease, AcquireRequest request, Deadline deadline, boolean again) {
         CompletableFuture<Void> fresh = lease.ageNanos(System.nanoTime()) > lease.ttlNanos() / 20
                 ? leases.renew(lease, deadline.leftMillis())
                 : CompletableFuture.completedFuture(null);
         return calls.bounded(
-                        writes.sendAttempt(place, lease, write -> protocol.attempt(place, write)),
+                        writes.sendAttempt(acquisition, lease, write -> protocol.attempt(acquisition, write)),
                         deadline.leftMillis())
-                .thenCompose(result -> finish(place, request, deadline, fresh, protocol.outcome(place, result)))
+                .thenCompose(
+                        result -> finish(acquisition, request, deadline, fresh, protocol.outcome(acquisition, result)))
                 .exceptionallyCompose(failure -> {
                     if (EtcdFailures.isLeaseGone(failure) && again) {
-                        leases.gone(lease, "etcd refused to put a key on it");
-                        return tryAcquire(place, request, deadline, false);
+                        leases.markGone(lease, "etcd refused to put a key on it");
+                        return tryAcquire(acquisition, request, deadline, false);
                     }
                     return CompletableFuture.failedFuture(failure);
                 });
@@ -92,91 +98,93 @@ record EtcdAttempts(
     }
 
     private CompletableFuture<AcquireResult> finish(
-            EtcdAcquisition place,
+            EtcdAcquisition acquisition,
             AcquireRequest request,
             Deadline deadline,
             CompletableFuture<Void> fresh,
             Outcome outcome) {
         if (outcome instanceof Outcome.Held held) {
-            return granted(place, request, deadline, fresh, held);
+            return granted(acquisition, request, deadline, fresh, held);
         }
-        if (place.isEnding() || outcome instanceof Outcome.Ended) {
+        if (acquisition.isEnding() || outcome instanceof Outcome.Ended) {
             return CompletableFuture.failedFuture(ended());
         }
         if (outcome instanceof Outcome.Taken taken) {
-            move(place, taken.present());
+            move(acquisition, taken.present());
         }
         if (outcome instanceof Outcome.OtherLimit other) {
-            return leave(place, deadline).thenApply(gone -> new AcquireResult.OtherLimit(other.limit()));
+            return leave(acquisition, deadline).thenApply(gone -> new AcquireResult.OtherLimit(other.limit()));
         }
-        if (!(outcome instanceof Outcome.Queued queued)) { // changed or taken: the next attempt knows how the key is
-            place.called();
-            return tryAcquire(place, request, deadline, true);
+        if (!(outcome
+                instanceof
+                Outcome.Queued
+                        queued)) { // changed or taken: the next attempt expects the state that this answer has returned
+            acquisition.markNotified();
+            return tryAcquire(acquisition, request, deadline, true);
         }
         if (request.waitMillis() == 0) {
-            return leave(place, deadline).thenApply(gone -> new AcquireResult.Busy(-1, null));
+            return leave(acquisition, deadline).thenApply(gone -> new AcquireResult.Busy(-1, null));
         }
         EtcdTicket ticket = queued.ticket();
-        Grant ended = place.waiting();
+        Grant ended = acquisition.keepWaiting();
         if (ended != null) {
             onVoid.accept(ended);
         }
-        SharedLease lease = place.lease();
+        SharedLease lease = acquisition.lease();
         if (lease != null) {
-            leases.lookAfter(lease);
+            leases.keepAlive(lease);
         }
         return CompletableFuture.completedFuture(new AcquireResult.Busy(-1, ticket));
     }
 
-    /**
-     * The key was written, after all, by an attempt of an ended acquisition that was believed to have been refused. It is
-     * deleted, and not used again.
-     */
-    private void move(EtcdAcquisition place, KeyValue present) {
-        ByteSequence key = place.key();
-        String name = place.acquisition().name();
+    /** A late attempt of an ended acquisition has written the key. Deletes it, and changes to another key. */
+    private void move(EtcdAcquisition acquisition, KeyValue present) {
+        ByteSequence key = acquisition.key();
+        String name = acquisition.id().name();
         QueueSlots.Slot slot = slots.take(name);
-        place.move(slot, protocol.key(place.acquisition(), slot));
+        acquisition.move(slot, protocol.key(acquisition.id(), slot));
         EtcdCalls.guarded(() -> calls.txn()
                         .If(new Cmp(key, Cmp.Op.EQUAL, CmpTarget.createRevision(present.getCreateRevision())))
                         .Then(Op.delete(key, DeleteOption.DEFAULT))
                         .commit())
-                .whenComplete((reply, failure) -> LOG.debug("{} was left over; deleted: {}", key, reply, failure));
+                .whenComplete((reply, failure) ->
+                        LOG.debug("late key {} of an ended acquisition; deleted: {}", key, reply, failure));
     }
 
     /**
-     * Reports no more of the shared lease than what is certain. The keep-alive that was sent beside the transaction makes
-     * that nearly all of it; it usually answers first, and is waited for longer only if the rest is short.
+     * Limits the grant to the certain time of the shared lease. The parallel keep-alive usually answers first and makes
+     * that nearly the full lease. This method waits longer for it only if the certain time is short.
      */
     private CompletableFuture<AcquireResult> granted(
-            EtcdAcquisition place,
+            EtcdAcquisition acquisition,
             AcquireRequest request,
             Deadline deadline,
             CompletableFuture<Void> fresh,
             Outcome.Held held) {
         if (fresh.isDone()) {
-            return CompletableFuture.completedFuture(grant(place, request, deadline, held));
+            return CompletableFuture.completedFuture(grant(acquisition, request, deadline, held));
         }
-        boolean enough = certainMillis(place, request, deadline) >= request.leaseMillis() / 2;
+        boolean enough = certainMillis(acquisition, request, deadline) >= request.leaseMillis() / 2;
         long patience = Math.min(deadline.leftMillis() / 2, enough ? 100 : Long.MAX_VALUE);
-        return calls.bounded(fresh, patience).handle((ok, failure) -> grant(place, request, deadline, held));
+        return calls.bounded(fresh, patience).handle((ok, failure) -> grant(acquisition, request, deadline, held));
     }
 
-    private static long certainMillis(EtcdAcquisition place, AcquireRequest request, Deadline deadline) {
-        long certain = place.certainNanos(deadline.startNanos());
+    private static long certainMillis(EtcdAcquisition acquisition, AcquireRequest request, Deadline deadline) {
+        long certain = acquisition.certainNanos(deadline.startNanos());
         return Math.min(request.leaseMillis(), TimeUnit.NANOSECONDS.toMillis(certain));
     }
 
-    private AcquireResult grant(EtcdAcquisition place, AcquireRequest request, Deadline deadline, Outcome.Held held) {
-        long certain = certainMillis(place, request, deadline);
+    private AcquireResult grant(
+            EtcdAcquisition acquisition, AcquireRequest request, Deadline deadline, Outcome.Held held) {
+        long certain = certainMillis(acquisition, request, deadline);
         if (certain < 1) {
             throw new LockUnavailableException(
-                    place.lease() + " could not be renewed in time; see whether the cluster has a leader");
+                    acquisition.lease() + " could not be renewed in time; check that the cluster has a leader");
         }
-        Grant grant = new Grant(request.acquisition(), held.revision(), certain, held.slot(), place);
-        Grant before = place.grant();
-        if (!place.held(grant, request.leaseMillis())) {
-            throw new LockUnavailableException("its key was deleted while the answer was on its way");
+        Grant grant = new Grant(request.acquisition(), held.revision(), certain, held.slot(), acquisition);
+        Grant before = acquisition.grant();
+        if (!acquisition.hold(grant, request.leaseMillis())) {
+            throw new LockUnavailableException("its key was deleted before the answer arrived");
         }
         if (before != null && before.token() != grant.token()) {
             onVoid.accept(before);
@@ -184,17 +192,17 @@ record EtcdAttempts(
         return new AcquireResult.Granted(grant);
     }
 
-    /** Does not wait in the queue. The acquisition may try again, so it gets no tombstones. */
-    private CompletableFuture<?> leave(EtcdAcquisition place, Deadline deadline) {
+    /** Leaves the queue. It writes no tombstones, since the acquisition may try again. */
+    private CompletableFuture<?> leave(EtcdAcquisition acquisition, Deadline deadline) {
         CompletableFuture<Boolean> left = protocol.queues()
-                ? calls.bounded(writes.removeAsSeen(place), deadline.leftMillis())
+                ? calls.bounded(writes.removeAsSeen(acquisition), deadline.leftMillis())
                 : CompletableFuture.completedFuture(true);
         return left.thenAccept(gone -> {
             if (!gone) {
-                throw new LockUnavailableException("its place in the queue changed while it was left");
+                throw new LockUnavailableException("its key changed while the attempt left the queue");
             }
-            if (place.openCreations().isEmpty()) {
-                forget.accept(place);
+            if (acquisition.openCreations().isEmpty()) {
+                onLeft.accept(acquisition);
             }
         });
     }

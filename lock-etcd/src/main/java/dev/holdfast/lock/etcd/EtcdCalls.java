@@ -23,14 +23,16 @@ import java.net.URI;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * jetcd as this backend uses it. A call never throws and never blocks; {@link #bounded} ends the wait for its result.
+ * The jetcd calls of this backend. A call never throws and never blocks; {@link #bounded} limits the wait for its
+ * result.
  *
- * <p>Calls start in gRPC's root context: in the caller's own they would end together with, say, the request that the
- * caller is serving.
+ * <p>Calls start in gRPC's root context. In the caller's context they would be cancelled with, say, the request that
+ * the caller is serving.
  */
 final class EtcdCalls {
     private static final LeaseOption WITH_KEYS =
@@ -46,16 +48,27 @@ final class EtcdCalls {
         this.executor = executor;
     }
 
+    /** Creates the one daemon thread of a backend. */
+    static ScheduledThreadPoolExecutor newExecutor() {
+        ScheduledThreadPoolExecutor executor = new ScheduledThreadPoolExecutor(1, task -> {
+            Thread thread = new Thread(task, "holdfast-etcd");
+            thread.setDaemon(true);
+            return thread;
+        });
+        executor.setRemoveOnCancelPolicy(true);
+        return executor;
+    }
+
     ScheduledExecutorService executor() {
         return executor;
     }
 
     /** Notes the Raft term of a reply. */
-    void seen(Response reply) {
+    void noteTerm(Response reply) {
         latestTerm.accumulateAndGet(reply.getHeader().getRaftTerm(), Math::max);
     }
 
-    /** The latest Raft term that a reply has borne; it rises with each change of leaders. */
+    /** The latest Raft term in any reply; it rises with each change of leader. */
     long latestTerm() {
         return latestTerm.get();
     }
@@ -73,7 +86,7 @@ final class EtcdCalls {
         return guarded(() -> client.getClusterClient().listMember());
     }
 
-    /** What a member says of itself, at an address of its own. */
+    /** The status of a member, from its own address. */
     CompletableFuture<StatusResponse> status(URI member) {
         return guarded(() -> client.getMaintenanceClient().statusMember(member.toString()));
     }
@@ -90,7 +103,7 @@ final class EtcdCalls {
         return guarded(() -> client.getLeaseClient().timeToLive(leaseId, WITH_KEYS));
     }
 
-    /** Whether etcd knows the lease; whoever has a login may ask. */
+    /** Whether etcd has the lease; requires no permission except a login. */
     CompletableFuture<Boolean> isThere(long leaseId) {
         return guarded(() -> client.getLeaseClient().timeToLive(leaseId, LeaseOption.DEFAULT))
                 .thenApply(reply -> reply.getTTL() >= 0);
@@ -100,7 +113,9 @@ final class EtcdCalls {
         return guarded(() -> client.getLeaseClient().revoke(leaseId));
     }
 
-    /** Renews a lease by a stream of its own, so that each call goes to the next endpoint; it ends with the context. */
+    /**
+     * Renews a lease on a new stream, so that each call goes to the next endpoint; the stream ends with the context.
+     */
     CompletableFuture<LeaseKeepAliveResponse> keepAliveOnce(long leaseId, Context context) {
         return guarded(() -> context.call(() -> client.getLeaseClient().keepAliveOnce(leaseId)));
     }
@@ -111,9 +126,9 @@ final class EtcdCalls {
     }
 
     /**
-     * The same result, or a {@link java.util.concurrent.TimeoutException} after that time; the call itself goes on. A
-     * result comes on jetcd's thread, where short code that never blocks is allowed, and another hop would cost as much
-     * as a tenth of a transaction.
+     * Returns the same result, or a {@link java.util.concurrent.TimeoutException} after that time; the call itself
+     * continues. The result completes on jetcd's thread, where short code that never blocks is allowed. A switch to
+     * another thread would cost as much as a tenth of a transaction.
      */
     <T> CompletableFuture<T> bounded(CompletableFuture<T> call, long timeoutMillis) {
         CompletableFuture<T> result = new CompletableFuture<>();
@@ -130,8 +145,8 @@ final class EtcdCalls {
     }
 
     /**
-     * Makes a call, and once more if etcd has refused the token that it bore: then nothing was done, and the next one gets a
-     * new token.
+     * Makes a call, and repeats it once if etcd refused its token: a refused call has no effect, and the next one gets
+     * a new token.
      */
     static <T> CompletableFuture<T> guarded(Callable<CompletableFuture<T>> call) {
         return once(call)

@@ -6,7 +6,7 @@ import java.net.URI;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-/** What of an etcd cluster matters to its locks: its members and its version. Stateless. */
+/** Reports the members and the version of an etcd cluster. Stateless. */
 final class EtcdExamination {
     private EtcdExamination() {}
 
@@ -17,15 +17,15 @@ final class EtcdExamination {
                     return version(calls, members, timeoutMillis / 2)
                             .thenApply(version -> List.of(version, count(members.size())));
                 })
-                .exceptionally(failure -> List.of(StoreFinding.ok("the members were not looked at ("
-                        + EtcdFailures.TRANSLATOR.translate("", failure).getMessage() + "), which locks do not need")));
+                .exceptionally(failure -> List.of(StoreFinding.ok("the members could not be read ("
+                        + EtcdFailures.TRANSLATOR.translate("", failure).getMessage() + "); locks do not need them")));
     }
 
     static StoreFinding count(int members) {
         return members < 3
                 ? StoreFinding.warning(
                         "members: " + members
-                                + "; while one is down there are no locks, and the data has no second copy to"
+                                + "; while one is down no lock can be acquired or renewed, and the data has no second copy to"
                                 + " rely on",
                         "run three: etcdctl member add")
                 : StoreFinding.ok("members: " + members);
@@ -36,11 +36,11 @@ final class EtcdExamination {
                 .flatMap(member -> member.getClientURIs().stream())
                 .toList();
         if (addresses.isEmpty()) {
-            return CompletableFuture.completedFuture(StoreFinding.ok("its members tell no address of theirs"));
+            return CompletableFuture.completedFuture(StoreFinding.ok("its members report no client address"));
         }
         return calls.bounded(calls.status(addresses.get(0)), timeoutMillis)
                 .thenApply(status -> StoreFinding.ok("etcd " + status.getVersion()))
                 .exceptionally(failure -> StoreFinding.ok(
-                        "the version is not known: member " + addresses.get(0) + " does not answer to us directly"));
+                        "the version is unknown: member " + addresses.get(0) + " cannot be reached directly"));
     }
 }

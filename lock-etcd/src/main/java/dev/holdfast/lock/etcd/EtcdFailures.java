@@ -14,10 +14,10 @@ import java.util.concurrent.TimeoutException;
 import javax.net.ssl.SSLHandshakeException;
 import org.jspecify.annotations.Nullable;
 
-/** What failures of jetcd mean. */
+/** Classifies and translates jetcd's failures. */
 final class EtcdFailures {
 
-    /** Makes the exceptions of the lock API. */
+    /** Creates the exceptions of the lock API. */
     static final FailureTranslator TRANSLATOR = new FailureTranslator("etcd", EtcdFailures::remedy);
 
     private static final String NO_SPACE = "database space exceeded";
@@ -25,9 +25,7 @@ final class EtcdFailures {
 
     private EtcdFailures() {}
 
-    /**
-     * Tells whether the server refused the request, so that it has no effect now or later. Otherwise nobody knows.
-     */
+    /** Whether the server refused the request, so that it has no effect now or later. False if that is unknown. */
     static boolean isRefusal(Throwable failure) {
         return switch (code(failure)) {
             case NOT_FOUND, PERMISSION_DENIED, INVALID_ARGUMENT, FAILED_PRECONDITION, UNIMPLEMENTED -> true;
@@ -41,7 +39,9 @@ final class EtcdFailures {
         return code(failure) == Status.Code.NOT_FOUND;
     }
 
-    /** Whether etcd does not accept the token any more: it expired, or users and roles have changed. Nothing was done. */
+    /**
+     * Whether etcd refused the token, because it expired or users and roles have changed. The request had no effect.
+     */
     static boolean isTokenRefused(Throwable failure) {
         String said = said(failure);
         return switch (code(failure)) {
@@ -52,14 +52,14 @@ final class EtcdFailures {
         };
     }
 
-    /** Whether etcd does not know the user with that password, so that nothing was done; other credentials may help. */
+    /** Whether etcd refused the user or the password, so that the request had no effect; other credentials may work. */
     static boolean isLoginRefused(Throwable failure) {
         return code(failure) == Status.Code.UNAUTHENTICATED && !isUnreachable(failure)
                 || said(failure).endsWith(WRONG_PASSWORD)
                 || isTokenRefused(failure);
     }
 
-    /** By its text: gRPC has the same code for messages that are too long. */
+    /** Compares the text, because gRPC uses the same code for messages that are too long. */
     private static boolean isOutOfSpace(Throwable failure) {
         return said(failure).endsWith(NO_SPACE);
     }
@@ -76,7 +76,7 @@ final class EtcdFailures {
     private static Remedy remedy(Throwable cause) {
         if (cause instanceof TimeoutException) {
             return new Remedy.Unavailable(
-                    "etcd did not answer in time", "see whether the cluster has a leader and can be reached");
+                    "etcd did not answer in time", "check that the cluster has a leader and can be reached");
         }
         if (isClosed(cause)) {
             return new Remedy.PassThrough(new LockClosedException(
@@ -87,7 +87,7 @@ final class EtcdFailures {
                     "the TLS handshake failed",
                     "check the certificates that are trusted and the host's name in the server's certificate");
         }
-        String said = "etcd says '" + cause.getMessage() + "'";
+        String said = "etcd reports '" + cause.getMessage() + "'";
         return switch (code(cause)) {
             case PERMISSION_DENIED ->
                 new Remedy.Configuration(said, "grant the user read and write permission on the prefix");
@@ -107,10 +107,10 @@ final class EtcdFailures {
 
     private static Remedy unavailable(Throwable cause) {
         return new Remedy.Unavailable(
-                "etcd is not available (" + cause.getMessage() + ")", "see whether the cluster has a leader");
+                "etcd is not available (" + cause.getMessage() + ")", "check that the cluster has a leader");
     }
 
-    /** Whether the client is closed for good: jetcd's threads take nothing more, or gRPC's channel does not. */
+    /** Whether the client is closed: jetcd's executor or gRPC's channel rejects new calls. */
     private static boolean isClosed(Throwable failure) {
         return FailureTranslator.causes(failure).stream()
                 .anyMatch(t -> t instanceof RejectedExecutionException
@@ -122,7 +122,7 @@ final class EtcdFailures {
                 .anyMatch(t -> t instanceof SSLHandshakeException || t instanceof CertificateException);
     }
 
-    /** jetcd reports every failed login as UNAUTHENTICATED, even if no server could be asked. */
+    /** jetcd reports every failed login as UNAUTHENTICATED, even if it reached no server. */
     private static boolean isUnreachable(Throwable failure) {
         return FailureTranslator.causes(failure).stream().skip(1).anyMatch(t -> {
             Status.Code inner = ownCode(t);

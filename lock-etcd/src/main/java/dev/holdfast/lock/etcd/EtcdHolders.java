@@ -10,10 +10,10 @@ import java.util.function.Function;
 import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 
-/** Tells the keys of a name, or the oldest of them, that hold from those that wait. Immutable. */
+/** Splits the oldest keys of a name into holders and waiters. Immutable. */
 final class EtcdHolders {
-    /** So many that an answer stays below gRPC's limit of 4 MB. */
-    static final int MOST = 5_000;
+    /** Keeps an answer below gRPC's limit of 4 MB. */
+    static final int MAX_HOLDERS = 5_000;
 
     private final List<KeyValue> keys;
     private final DemandLine line;
@@ -22,10 +22,10 @@ final class EtcdHolders {
         this.keys = keys.stream()
                 .sorted(Comparator.comparingLong(KeyValue::getCreateRevision))
                 .toList();
-        this.line = new PermitSlots(this.keys.stream().map(EtcdValue::place).toList()).line();
+        this.line = new PermitSlots(this.keys.stream().map(EtcdValue::entry).toList()).line();
     }
 
-    /** Asks for the holders among the oldest keys of a name, the lowest token first. */
+    /** Reads the holders among the oldest keys of a name, the lowest token first. */
     static CompletableFuture<List<HolderInfo>> of(
             EtcdCalls calls, EtcdProtocol protocol, String name, int most, long timeoutMillis) {
         var call = calls.get(protocol.holderKey(name), protocol.holderOption(name, most));

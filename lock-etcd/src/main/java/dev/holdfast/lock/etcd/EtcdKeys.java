@@ -11,8 +11,8 @@ import java.util.List;
  * Where things are in etcd:
  *
  * <pre>
- * prefix name                        the one key of a name in {@link EtcdMode#SINGLE_KEY}
- * prefix ~queue/ name / number       the keys of a name's acquisitions in {@link EtcdMode#QUEUE}, of a lock
+ * prefix name                        the one key of a name in the mode SINGLE_KEY
+ * prefix ~queue/ name / number       the keys of a name's acquisitions in the mode QUEUE, of a lock
  * prefix ~queue/ name / p number     the same, of permits
  * prefix ~queue/ name / r number     the same, of a share
  * prefix ~queue/ name / ~limit-a     the limit of a name's permits, or ~limit-b
@@ -27,9 +27,9 @@ import java.util.List;
  * @param prefix what all keys begin with
  */
 record EtcdKeys(String prefix) {
-    private static final int LONGEST_PREFIX = 128;
+    private static final int MAX_PREFIX = 128;
 
-    /** What the endings of keys begin with, those of locks with a hexadecimal digit. */
+    /** First characters of the endings of permit and share keys; those of locks begin with a hexadecimal digit. */
     static final String PERMITS = "p";
 
     static final String SHARE = "r";
@@ -37,21 +37,21 @@ record EtcdKeys(String prefix) {
 
     EtcdKeys {
         boolean valid = prefix.endsWith("/")
-                && prefix.length() <= LONGEST_PREFIX
+                && prefix.length() <= MAX_PREFIX
                 && prefix.chars().noneMatch(c -> Character.isISOControl(c) || c == '~');
         if (!valid) {
-            throw new IllegalArgumentException("prefix must have 1 to " + LONGEST_PREFIX
+            throw new IllegalArgumentException("prefix must have 1 to " + MAX_PREFIX
                     + " characters, the last of them '/', and no '~' or control characters, got '" + prefix + "'");
         }
     }
 
-    /** What the keys of a name's acquisitions begin with. */
+    /** The common prefix of a name's acquisition keys. */
     ByteSequence queue(String name) {
         return bytes(prefix + "~queue/" + LockName.percentEncoded(name) + "/");
     }
 
     /** The key of one acquisition. */
-    ByteSequence place(AcquisitionId acquisition, QueueSlots.Slot slot) {
+    ByteSequence acquisitionKey(AcquisitionId acquisition, QueueSlots.Slot slot) {
         String kind = switch (acquisition.demand().kind()) {
             case EXCLUSIVE -> "";
             case SHARED -> SHARE;
@@ -70,7 +70,7 @@ record EtcdKeys(String prefix) {
         return queue(name).concat(bytes(SHARE));
     }
 
-    /** The two keys for the limit of a name's permits, of which one is there at most. */
+    /** The two keys for the limit of a name's permits; at most one of them exists. */
     List<ByteSequence> limits(String name) {
         return List.of(queue(name).concat(bytes(LIMIT + "a")), queue(name).concat(bytes(LIMIT + "b")));
     }
@@ -80,19 +80,19 @@ record EtcdKeys(String prefix) {
         return ending.startsWith(LIMIT);
     }
 
-    /** The one key of a name in {@link EtcdMode#SINGLE_KEY}. */
+    /** The one key of a name in the mode {@code SINGLE_KEY}. */
     ByteSequence single(String name) {
         return bytes(prefix + LockName.percentEncoded(name));
     }
 
-    /** What keeps late attempts of an ended acquisition on that lease out. */
+    /** The tombstone that refuses late attempts of an ended acquisition on that lease. */
     ByteSequence tombstone(OwnerId owner, long leaseId) {
         return bytes(prefix + "~gone/" + owner + "/~" + Long.toHexString(leaseId));
     }
 
     /**
-     * What is behind a key's last {@code /}: by that alone, the keys of one backend are told apart. It is the same
-     * whatever a client's namespace puts before the key.
+     * The part after a key's last {@code /}, which is unique among the keys of one backend. A client's namespace does
+     * not change it.
      */
     static ByteSequence ending(ByteSequence key) {
         byte[] bytes = key.getBytes();

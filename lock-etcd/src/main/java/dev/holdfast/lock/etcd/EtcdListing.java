@@ -16,11 +16,11 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Lists locks by one read of a range of keys. The keys of a name lie side by side; so if the read was cut, only the last
- * name may lack some of its own, and is left out. Stateless.
+ * Lists locks by one read of a range of keys. The keys of a name are adjacent, so if the read was cut, only the last
+ * name may be incomplete; it is left out. Stateless.
  */
 final class EtcdListing {
-    /** Waiters have keys too; whoever asks for many locks gets many. */
+    /** Allows for waiters, which have keys too; a larger limit reads more keys. */
     private static final int KEYS_A_LOCK = 10;
 
     private EtcdListing() {}
@@ -58,7 +58,7 @@ final class EtcdListing {
         return new LockListing(locks, reply.isMore() || byName.size() > limit);
     }
 
-    /** Of those who wait, their time is when they began to. */
+    /** The time of a waiter is the start of its wait. */
     private static ListedLock listed(String name, List<KeyValue> entries) {
         EtcdHolders line = new EtcdHolders(entries);
         return new ListedLock(

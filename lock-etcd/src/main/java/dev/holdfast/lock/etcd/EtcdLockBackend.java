@@ -1,6 +1,5 @@
 package dev.holdfast.lock.etcd;
 
-import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockListing;
 import dev.holdfast.lock.LossReason;
@@ -18,7 +17,6 @@ import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
 import java.time.Duration;
-import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -35,25 +33,11 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Locks on etcd, as the engine uses them: see {@link QueueProtocol}, {@link SharedLeases} and {@link EtcdAcquisition}. */
+/** The lock backend on etcd: see {@link QueueProtocol}, {@link SharedLeases} and {@link EtcdAcquisition}. */
 final class EtcdLockBackend implements LockBackend {
     private static final Logger LOG = LoggerFactory.getLogger(EtcdLockBackend.class);
-    private static final BackendInfo QUEUE_INFO = BackendInfo.named("etcd")
-            .fifo(true)
-            .minLeaseMillis(2_000)
-            .pollMinMillis(5_000)
-            .pollMaxMillis(5_000)
-            .listing(true)
-            .demands(EnumSet.allOf(Demand.Kind.class))
-            .handsOver(true)
-            .build();
-    private static final BackendInfo SINGLE_INFO = QUEUE_INFO.toBuilder()
-            .fifo(false)
-            .handsOver(false)
-            .demands(EnumSet.of(Demand.Kind.EXCLUSIVE))
-            .build();
-    private static final long LONGEST_CLOSE_MILLIS = 2_000;
-    /** How long removals after a loss, and revocations at a close, may take: no caller waits for them. */
+    private static final long MAX_CLOSE_MILLIS = 2_000;
+    /** Time limit of removals after a loss and of revocations at a close; no caller waits for them. */
     private static final long LATE_MILLIS = 3_000;
 
     private final EtcdProtocol protocol;
@@ -68,22 +52,17 @@ final class EtcdLockBackend implements LockBackend {
     private final NameWatches names;
     private final HandOver handOver;
     private final QueueSlots slots = new QueueSlots();
-    private final ConcurrentMap<OwnerId, EtcdAcquisition> places = new ConcurrentHashMap<>();
+    private final ConcurrentMap<OwnerId, EtcdAcquisition> acquisitions = new ConcurrentHashMap<>();
     private volatile @Nullable GrantListener listener;
 
     EtcdLockBackend(EtcdConnection connection, String prefix, EtcdMode mode, Duration requestTimeout) {
-        this.closeMillis = Math.min(LONGEST_CLOSE_MILLIS, Math.max(1, requestTimeout.toMillis() * 2 / 3));
+        this.closeMillis = Math.min(MAX_CLOSE_MILLIS, Math.max(1, requestTimeout.toMillis() * 2 / 3));
         EtcdKeys keys = new EtcdKeys(prefix);
         this.protocol = mode == EtcdMode.QUEUE ? new QueueProtocol(keys) : new SingleKeyProtocol(keys);
         this.afterClose = connection.afterClose();
-        this.executor = new ScheduledThreadPoolExecutor(1, task -> {
-            Thread thread = new Thread(task, "holdfast-etcd");
-            thread.setDaemon(true);
-            return thread;
-        });
-        executor.setRemoveOnCancelPolicy(true);
+        this.executor = EtcdCalls.newExecutor();
         this.calls = new EtcdCalls(connection.client(), executor);
-        this.leases = new SharedLeases(calls, this::leaseGone);
+        this.leases = new SharedLeases(calls, this::leaseEnded);
         ConditionalWrite writes = new ConditionalWrite(calls, keys, leases);
         this.attempts = new EtcdAttempts(calls, protocol, leases, writes, slots, this::forget, this::voided);
         this.renewal = new EtcdRenewal(calls, leases, writes, this::lost);
@@ -94,7 +73,7 @@ final class EtcdLockBackend implements LockBackend {
 
     @Override
     public BackendInfo info() {
-        return protocol.queues() ? QUEUE_INFO : SINGLE_INFO;
+        return protocol.info();
     }
 
     @Override
@@ -104,13 +83,14 @@ final class EtcdLockBackend implements LockBackend {
 
     @Override
     public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
-        EtcdAcquisition place = places.computeIfAbsent(request.acquisition().owner(), owner -> newPlace(request));
+        EtcdAcquisition acquisition =
+                acquisitions.computeIfAbsent(request.acquisition().owner(), owner -> newAcquisition(request));
         Deadline deadline = new Deadline(System.nanoTime(), request.timeoutMillis());
-        place.asks(request, deadline.startNanos());
-        return translated(attempts.tryAcquire(place, request, deadline, true));
+        acquisition.beginAttempt(request, deadline.startNanos());
+        return translated(attempts.tryAcquire(acquisition, request, deadline, true));
     }
 
-    private EtcdAcquisition newPlace(AcquireRequest request) {
+    private EtcdAcquisition newAcquisition(AcquireRequest request) {
         QueueSlots.Slot slot = slots.take(request.acquisition().name());
         return new EtcdAcquisition(
                 request.acquisition(), slot, protocol.key(request.acquisition(), slot), request.identity());
@@ -119,102 +99,99 @@ final class EtcdLockBackend implements LockBackend {
     @Override
     public Subscription subscribe(Ticket ticket, Runnable onMaybeFree) {
         EtcdTicket ours = (EtcdTicket) ticket;
-        EtcdAcquisition place = ours.place();
+        EtcdAcquisition acquisition = ours.acquisition();
         Runnable call = () -> {
-            place.called();
+            acquisition.markNotified();
             onMaybeFree.run();
         };
-        // For a lease that has ended. An object of its own: the same onMaybeFree may come with several tickets.
+        // For a lease that has ended. It is a new object each time, because one onMaybeFree may come with
+        // several tickets.
         Runnable wake = new Runnable() {
             @Override
             public void run() {
                 onMaybeFree.run();
             }
         };
-        place.onWake(wake);
-        Subscription watch =
-                ours instanceof ShortLine line ? names.add(line, () -> tell(line, call)) : watch(ours, call);
-        SharedLease lease = place.lease();
-        if (protocol.queues() && (lease == null || lease.isGone())) { // before there was anybody to wake
-            executor.execute(place::wake);
+        acquisition.setWakeUp(wake);
+        Subscription watch = ours instanceof ShortLine line
+                ? names.add(line, () -> handOverOrNotify(line, call))
+                : DeletionWatch.open(calls, ours, call);
+        SharedLease lease = acquisition.lease();
+        if (protocol.queues() && (lease == null || lease.isGone())) { // it ended before the callback was set
+            executor.execute(acquisition::wake);
         }
         return () -> {
-            place.offWake(wake);
+            acquisition.clearWakeUp(wake);
             watch.close();
         };
     }
 
-    /** There is news for that waiter: it is handed the lock, or asks. */
-    private void tell(ShortLine line, Runnable call) {
+    /** Grants the lock to the waiter by a hand-over, or starts another attempt. */
+    private void handOverOrNotify(ShortLine line, Runnable call) {
         if (!handOver.to(line)) {
             call.run();
         }
     }
 
-    private Subscription watch(EtcdTicket ticket, Runnable call) {
-        DeletionWatch watch = new DeletionWatch(calls, ticket, call);
-        watch.open();
-        return watch;
-    }
-
     @Override
-    public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
-        EtcdAcquisition place = places.get(acquisition.owner());
-        if (place == null) {
+    public CompletionStage<Void> abandon(AcquisitionId id, long timeoutMillis) {
+        EtcdAcquisition acquisition = acquisitions.get(id.owner());
+        if (acquisition == null) {
             return CompletableFuture.completedFuture(null);
         }
         Deadline deadline = new Deadline(System.nanoTime(), timeoutMillis);
-        return translated(withdrawals.withdraw(place, 0, deadline).thenApply(there -> null));
+        return translated(withdrawals.withdraw(acquisition, 0, deadline).thenApply(there -> null));
     }
 
     @Override
     public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
-        EtcdAcquisition place = EtcdAcquisition.of(grant);
-        if (place == null) {
+        EtcdAcquisition acquisition = EtcdAcquisition.of(grant);
+        if (acquisition == null) {
             return CompletableFuture.completedFuture(ReleaseResult.NOT_HELD);
         }
         Deadline deadline = new Deadline(System.nanoTime(), timeoutMillis);
         return translated(withdrawals
-                .withdraw(place, grant.token(), deadline)
+                .withdraw(acquisition, grant.token(), deadline)
                 .thenApply(there -> there ? ReleaseResult.RELEASED : ReleaseResult.NOT_HELD));
     }
 
-    /** How much it keeps of acquisitions that have not ended. */
-    int remembered() {
-        return places.size() + slots.names();
+    /** The number of retained entries of acquisitions that have not ended. */
+    int size() {
+        return acquisitions.size() + slots.names();
     }
 
-    private void forget(EtcdAcquisition place) {
-        List<SharedLease> on = place.mayBeOn();
-        place.ended();
-        if (places.remove(place.acquisition().owner(), place)) {
-            if (place.giveBack()) {
-                slots.giveBack(place.acquisition().name(), place.slot());
+    private void forget(EtcdAcquisition acquisition) {
+        List<SharedLease> on = acquisition.possibleLeases();
+        acquisition.end();
+        if (acquisitions.remove(acquisition.id().owner(), acquisition)) {
+            if (acquisition.giveBack()) {
+                slots.giveBack(acquisition.id().name(), acquisition.ownKey().slot());
             } else {
-                slots.retire(place.slot());
+                slots.retire(acquisition.ownKey().slot());
             }
         }
-        on.forEach(leases::left);
+        on.forEach(leases::revokeIfRetired);
     }
 
-    /** A grant has ended on the server. What is there of its acquisition still, or may arrive, is deleted or kept out. */
-    private void lost(EtcdAcquisition place) {
-        if (place.isEnded()) {
+    /** A grant has ended on the server. Deletes what remains of its acquisition, and refuses what may still arrive. */
+    private void lost(EtcdAcquisition acquisition) {
+        if (acquisition.isEnded()) {
             return;
         }
-        place.ending(); // so that what is open from now on is all
-        boolean isGone = place.lease() != null && place.mayBeOn().stream().allMatch(SharedLease::isGone);
-        if (isGone && place.openCreations().isEmpty()) {
-            forget(place);
+        acquisition.beginEnd(); // from now on no write is added
+        boolean isGone = acquisition.lease() != null
+                && acquisition.possibleLeases().stream().allMatch(SharedLease::isGone);
+        if (isGone && acquisition.openCreations().isEmpty()) {
+            forget(acquisition);
             return;
         }
         Deadline deadline = new Deadline(System.nanoTime(), LATE_MILLIS);
-        withdrawals.withdraw(place, 0, deadline).whenComplete((there, failure) -> {
+        withdrawals.withdraw(acquisition, 0, deadline).whenComplete((there, failure) -> {
             if (failure != null && !EtcdFailures.isRefusal(failure)) {
-                LOG.debug("{}: left to the end of its leases", place.key(), failure);
-                place.mayBeOn().forEach(SharedLease::condemn);
-                place.openCreations().forEach(SharedLease::condemn);
-                forget(place);
+                LOG.debug("{}: could not be removed; its leases will expire", acquisition.key(), failure);
+                acquisition.possibleLeases().forEach(SharedLease::condemn);
+                acquisition.openCreations().forEach(SharedLease::condemn);
+                forget(acquisition);
             }
         });
     }
@@ -224,28 +201,30 @@ final class EtcdLockBackend implements LockBackend {
         return renewal.renew(grants, timeoutMillis);
     }
 
-    /** Called for each place that has to do with a lease that has ended on the server. */
-    private void leaseGone(EtcdAcquisition place, String detail) {
-        Grant grant = place.grant();
-        if (place.isEnding()) {
-            if (place.openCreations().isEmpty() && place.mayBeOn().stream().allMatch(SharedLease::isGone)) {
-                forget(place);
+    /** Called for each member of a lease that has ended on the server. */
+    private void leaseEnded(LeaseMember member, String detail) {
+        EtcdAcquisition acquisition = (EtcdAcquisition) member;
+        Grant grant = acquisition.grant();
+        if (acquisition.isEnding()) {
+            if (acquisition.openCreations().isEmpty()
+                    && acquisition.possibleLeases().stream().allMatch(SharedLease::isGone)) {
+                forget(acquisition);
             }
-        } else if (!place.isHeld() || grant == null) {
-            place.wake();
-        } else if (place.mayBeOn().stream().allMatch(SharedLease::isGone)) {
-            lost(place);
+        } else if (!acquisition.isHeld() || grant == null) {
+            acquisition.wake();
+        } else if (acquisition.possibleLeases().stream().allMatch(SharedLease::isGone)) {
+            lost(acquisition);
             GrantListener present = listener;
             if (present != null) {
                 present.lost(grant, LossReason.REVOKED, detail);
             }
-        } // else the next renewal finds out
+        } // else the next renewal detects it
     }
 
     private void voided(Grant grant) {
         GrantListener present = listener;
         if (present != null) {
-            present.lost(grant, LossReason.REVOKED, "its key was deleted before it was handed the lock");
+            present.lost(grant, LossReason.REVOKED, "its key was deleted before the hand-over");
         }
     }
 
@@ -257,7 +236,7 @@ final class EtcdLockBackend implements LockBackend {
 
     @Override
     public CompletionStage<List<HolderInfo>> holders(String name, long timeoutMillis) {
-        return translated(EtcdHolders.of(calls, protocol, name, EtcdHolders.MOST, timeoutMillis));
+        return translated(EtcdHolders.of(calls, protocol, name, EtcdHolders.MAX_HOLDERS, timeoutMillis));
     }
 
     @Override
@@ -281,20 +260,20 @@ final class EtcdLockBackend implements LockBackend {
     }
 
     /**
-     * Revokes the leases, so that nothing of the client is left. What is held still, though everything else was released,
-     * lingers for its {@code minHold}: its lease runs out by itself.
+     * Revokes the leases, so that nothing of the client remains. A grant that is still held, although everything else
+     * was released, lingers for its {@code minHold}: its lease expires.
      *
-     * <p>If the server has not answered the releases before this, it is not waited for again. jetcd's own end is not waited
-     * for in any case once that time is over.
+     * <p>If the server has not answered the earlier releases, this method does not wait for it again. It never waits
+     * for jetcd's own end beyond that time.
      */
     @Override
     public void close() {
         Set<SharedLease> lingering = new HashSet<>();
-        places.values().stream()
-                .filter(place -> place.isHeld() && !place.isEnding())
-                .forEach(place -> lingering.addAll(place.mayBeOn()));
+        acquisitions.values().stream()
+                .filter(acquisition -> acquisition.isHeld() && !acquisition.isEnding())
+                .forEach(acquisition -> lingering.addAll(acquisition.possibleLeases()));
         names.close();
-        boolean unanswered = places.values().stream().anyMatch(EtcdAcquisition::isEnding);
+        boolean unanswered = acquisitions.values().stream().anyMatch(EtcdAcquisition::isEnding);
         CompletableFuture<Void> revoked = leases.close(lingering);
         Thread closing = new Thread(() -> endAfter(revoked), "holdfast-etcd-close");
         closing.setDaemon(true);
@@ -310,7 +289,7 @@ final class EtcdLockBackend implements LockBackend {
         try {
             revoked.get(LATE_MILLIS, TimeUnit.MILLISECONDS);
         } catch (InterruptedException | ExecutionException | TimeoutException e) {
-            LOG.debug("leases could not be revoked on close, they end by themselves", e);
+            LOG.debug("leases could not be revoked on close; they will expire", e);
         }
         executor.shutdownNow();
         afterClose.run();

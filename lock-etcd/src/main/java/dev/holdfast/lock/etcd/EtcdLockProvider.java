@@ -44,7 +44,7 @@ public final class EtcdLockProvider implements LockProvider {
             "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0".getBytes(StandardCharsets.ISO_8859_1),
             said -> said.length > 3 && said[0] == 0 && said[3] == 4);
 
-    /** Whether this process has heard from an etcd server, so that all classes are there. */
+    /** Whether this process has had an answer from an etcd server, so that all classes are loaded. */
     private static volatile boolean loaded;
 
     /** For {@link java.util.ServiceLoader}. */
@@ -106,9 +106,9 @@ public final class EtcdLockProvider implements LockProvider {
     }
 
     /**
-     * One cheap read, so that wrong credentials and unreachable servers are told now. Until a server has answered this
-     * process once, a read without answer is repeated if the server answers otherwise: loading gRPC and Netty takes part of the
-     * time of the first, on a busy machine more than all of it.
+     * Reads once, so that wrong credentials and unreachable servers are reported at connect. In a process without any
+     * answer yet, a read that times out is repeated if the server accepts connections: loading gRPC and Netty takes
+     * part of the first timeout, and on a busy machine all of it.
      */
     static void probe(Client client, EtcdUri address, String prefix, Duration timeout, int repeats) {
         ByteSequence key = EtcdKeys.bytes(prefix);

@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * trouble early and leave no calls behind.
  */
 public final class EtcdLocks {
-    /** Where keys are by default. */
+    /** The default prefix of keys. */
     static final String DEFAULT_PREFIX = "holdfast/";
 
     private EtcdLocks() {}
@@ -125,11 +125,11 @@ public final class EtcdLocks {
      */
     public static Cmp ownership(Lease lease) {
         Grant grant = LockEngine.grant(lease);
-        EtcdAcquisition place = EtcdAcquisition.of(grant);
-        if (place == null) {
+        EtcdAcquisition acquisition = EtcdAcquisition.of(grant);
+        if (acquisition == null) {
             throw new IllegalArgumentException("lock '" + lease.name() + "' is not held in etcd");
         }
-        return new Cmp(place.key(), Cmp.Op.EQUAL, CmpTarget.createRevision(grant.token()));
+        return new Cmp(acquisition.key(), Cmp.Op.EQUAL, CmpTarget.createRevision(grant.token()));
     }
 
     /** Builds a {@link LockClient}; each value may be set once. Not thread-safe. */
@@ -194,7 +194,7 @@ public final class EtcdLocks {
             return options == null ? LockClientOptions.defaults() : options;
         }
 
-        /** Makes the backend, without the engine. */
+        /** Creates the backend without the engine. */
         LockBackend backend() {
             return new EtcdLockBackend(
                     connection,

@@ -1,6 +1,7 @@
 package dev.holdfast.lock.etcd;
 
 import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.spi.BackendInfo;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.op.Op;
 import io.etcd.jetcd.options.GetOption;
@@ -8,38 +9,41 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
-/** What the two {@linkplain EtcdMode modes} do differently. Stateless. */
+/** The differences between the two modes. Stateless. */
 interface EtcdProtocol {
+
+    /** The properties of the backend in this mode. */
+    BackendInfo info();
 
     /** The key of an acquisition. */
     ByteSequence key(AcquisitionId acquisition, QueueSlots.Slot slot);
 
-    /** The operations of an attempt's one transaction: above all, it puts the key and reads what decides. */
-    List<Op> attempt(EtcdAcquisition place, EtcdAcquisition.Write write);
+    /** The operations of an attempt's one transaction: it puts the key and reads the keys that decide. */
+    List<Op> attempt(EtcdAcquisition acquisition, KeyWrite write);
 
-    /** What the write's result means. */
-    Outcome outcome(EtcdAcquisition place, ConditionalWrite.Result result);
+    /** Interprets the result of a write. */
+    Outcome outcome(EtcdAcquisition acquisition, ConditionalWrite.Result result);
 
     /**
-     * Removes the acquisition's key, if it is there, and does the rest in any case.
+     * Removes the acquisition's key, if it exists, and executes the other operations in any case.
      *
-     * @return whether the key was there with that create revision
+     * @return whether the key existed with that create revision
      */
-    CompletableFuture<Boolean> remove(EtcdCalls calls, EtcdAcquisition place, long revision, List<Op> rest);
+    CompletableFuture<Boolean> remove(EtcdCalls calls, EtcdAcquisition acquisition, long revision, List<Op> rest);
 
-    /** The key or range whose first entries are the holders'. */
+    /** The key or range whose first entries are the holders. */
     ByteSequence holderKey(String name);
 
-    /** How to read the oldest of its entries. */
+    /** The option that reads its oldest entries. */
     GetOption holderOption(String name, long most);
 
-    /** What the keys of all names begin with whose encoded form begins so. */
+    /** The common prefix of the keys of all names whose encoded form has this prefix. */
     ByteSequence rangeOf(String encodedPrefix);
 
-    /** The encoded name in a key that was found in such a range; empty for a key that is not of an acquisition. */
+    /** The encoded name in a key of such a range; empty if the key belongs to no acquisition. */
     Optional<String> nameOf(String key);
 
-    /** Whether waiters have keys of their own that must be kept; then there are shares and permits as well. */
+    /** Whether waiters have keys of their own, which must be kept alive; only then there are shares and permits. */
     boolean queues();
 
     /** See {@link dev.holdfast.lock.spi.LockBackend#changeLimit}. */

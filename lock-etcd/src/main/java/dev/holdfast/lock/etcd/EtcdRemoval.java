@@ -9,45 +9,46 @@ import java.util.concurrent.CompletableFuture;
 
 /**
  * Ends an acquisition on the server: removes its key, and in the same transaction puts a tombstone on each lease on
- * which an attempt of it may still arrive. Where no attempt is open, which is the rule, that is one transaction with one
- * deletion.
+ * which an attempt may still arrive. Usually no attempt is open; then it is one transaction with one deletion.
  */
 record EtcdRemoval(EtcdCalls calls, EtcdProtocol protocol, EtcdKeys keys, SharedLeases leases) {
 
-    /** Completes with whether the key was there with that create revision. */
-    CompletableFuture<Boolean> of(EtcdAcquisition place, long revision, List<SharedLease> open, Deadline deadline) {
-        return next(place, revision, deadline, new ArrayList<>(open), false);
+    /** Completes with whether the key existed with that create revision. */
+    CompletableFuture<Boolean> of(
+            EtcdAcquisition acquisition, long revision, List<SharedLease> open, Deadline deadline) {
+        return next(acquisition, revision, deadline, new ArrayList<>(open), false);
     }
 
     private CompletableFuture<Boolean> next(
-            EtcdAcquisition place, long revision, Deadline deadline, List<SharedLease> open, boolean wasThere) {
+            EtcdAcquisition acquisition, long revision, Deadline deadline, List<SharedLease> open, boolean wasThere) {
         SharedLease lease = open.isEmpty() ? null : open.remove(0);
-        List<Op> tombstone = lease == null ? List.of() : List.of(tombstone(place, lease));
-        var call = EtcdCalls.guarded(() -> protocol.remove(calls, place, revision, tombstone));
+        List<Op> tombstone = lease == null ? List.of() : List.of(tombstone(acquisition, lease));
+        var call = EtcdCalls.guarded(() -> protocol.remove(calls, acquisition, revision, tombstone));
         return calls.bounded(call, deadline.leftMillis())
                 .thenApply(removed -> {
                     if (lease != null) {
-                        lease.tombstoned();
+                        lease.addTombstone();
                     }
                     return wasThere || removed;
                 })
                 .exceptionallyCompose(failure -> {
                     if (lease != null && EtcdFailures.isLeaseGone(failure)) {
-                        leases.gone(lease, "etcd refused to put a key on it");
-                        // Nothing was removed by that: the next tombstone's transaction does it, or one without any.
+                        leases.markGone(lease, "etcd refused to put a key on it");
+                        // That removed nothing: the next tombstone's transaction does, or one without a
+                        // tombstone.
                         return open.isEmpty()
-                                ? next(place, revision, deadline, open, wasThere)
+                                ? next(acquisition, revision, deadline, open, wasThere)
                                 : CompletableFuture.completedFuture(wasThere);
                     }
                     return CompletableFuture.failedFuture(failure);
                 })
                 .thenCompose(there -> open.isEmpty()
                         ? CompletableFuture.completedFuture(there)
-                        : next(place, revision, deadline, open, there));
+                        : next(acquisition, revision, deadline, open, there));
     }
 
-    private Op tombstone(EtcdAcquisition place, SharedLease lease) {
-        ByteSequence key = keys.tombstone(place.acquisition().owner(), lease.id());
+    private Op tombstone(EtcdAcquisition acquisition, SharedLease lease) {
+        ByteSequence key = keys.tombstone(acquisition.id().owner(), lease.id());
         return Op.put(
                 key,
                 ByteSequence.EMPTY,

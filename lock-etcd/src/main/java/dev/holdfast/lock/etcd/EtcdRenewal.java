@@ -20,28 +20,28 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Renews grants: for each distinct lease one keep-alive and, beside it, one question for the keys on it, however many
- * locks there are. The keep-alive alone would not notice that somebody has deleted a key: the lease goes on without it. After
- * two questions in a row without an answer, the grants on that lease are in doubt.
+ * Renews grants. Each distinct lease takes one keep-alive and one request for its keys in parallel, however many locks
+ * there are. The keep-alive alone would not detect that an operator has deleted a key, because the lease continues
+ * without it. After two key requests in a row without an answer, the grants on that lease are uncertain.
  *
- * <p>After a change of leaders each key is written again, once, on a lease that the old leader does not know ({@link
- * SharedLeases} tells why). The new lease is confirmed no earlier than the old one before that, so what was promised holds
- * on whichever of the two the key is; as long as that write has no answer, both are renewed, and no more is promised than
- * the one that ends first ({@link ConditionalWrite}, 3).
+ * <p>After a change of leader, each key is written once more, on a lease that the old leader does not have ({@link
+ * SharedLeases} explains why). Before that, the new lease is confirmed no earlier than the old one, so the reported
+ * validity holds on either lease. While that write has no answer, both leases are renewed, and the reported validity is
+ * that of the lease that ends first ({@link ConditionalWrite}, 3).
  */
 final class EtcdRenewal {
     private static final Logger LOG = LoggerFactory.getLogger(EtcdRenewal.class);
 
-    /** From so many on, what is on the lease is in doubt. */
+    /** After this number of unanswered key requests in a row, the keys on the lease are uncertain. */
     private static final int UNREAD_IN_A_ROW = 2;
 
     private final EtcdCalls calls;
     private final SharedLeases leases;
     private final ConditionalWrite writes;
     private final Consumer<EtcdAcquisition> onLost;
-    /** The last look at each lease. */
+    /** The latest check of each lease. */
     private final Map<SharedLease, Check> checks = new ConcurrentHashMap<>();
-    /** How many looks at the keys of a lease had no answer since the last one that had. */
+    /** For each lease, the number of key requests without an answer since the last answer. */
     private final Map<SharedLease, Integer> unread = new ConcurrentHashMap<>();
 
     EtcdRenewal(EtcdCalls calls, SharedLeases leases, ConditionalWrite writes, Consumer<EtcdAcquisition> onLost) {
@@ -57,36 +57,36 @@ final class EtcdRenewal {
         checks.entrySet().removeIf(check -> !check.getValue().isRecent(check.getKey(), deadline.startNanos()));
         List<CompletableFuture<RenewResult>> results = new ArrayList<>(grants.size());
         for (Grant grant : grants) {
-            EtcdAcquisition place = EtcdAcquisition.of(grant);
-            if (place == null) {
+            EtcdAcquisition acquisition = EtcdAcquisition.of(grant);
+            if (acquisition == null) {
                 results.add(CompletableFuture.completedFuture(
                         new RenewResult.Lost(LossReason.REVOKED, "held by another acquisition")));
                 continue;
             }
-            List<SharedLease> on = place.mayBeOn();
-            if (place.isEnded() || on.stream().allMatch(SharedLease::isGone)) {
-                results.add(CompletableFuture.completedFuture(lost(place, on + " has ended on the server")));
+            List<SharedLease> on = acquisition.possibleLeases();
+            if (acquisition.isEnded() || on.stream().allMatch(SharedLease::isGone)) {
+                results.add(CompletableFuture.completedFuture(lost(acquisition, on + " has ended on the server")));
                 continue;
             }
             CompletableFuture<Checked> checked = CompletableFuture.completedFuture(Checked.NOTHING);
             for (SharedLease lease : on) {
-                CompletableFuture<Checked> one = check(lease, place, deadline);
+                CompletableFuture<Checked> one = check(lease, acquisition, deadline);
                 checked = on.size() == 1 ? one : checked.thenCombine(one, Checked::and);
             }
-            place.told();
-            results.add(checked.thenCompose(found -> result(grant, place, found, deadline)));
+            acquisition.markChecked();
+            results.add(checked.thenCompose(found -> result(grant, acquisition, found, deadline)));
         }
         return CompletableFuture.allOf(results.toArray(new CompletableFuture<?>[0]))
                 .thenApply(done -> results.stream().map(CompletableFuture::join).toList());
     }
 
     /**
-     * What became of some leases.
+     * The result of the checks of some leases.
      *
-     * @param failure how a renewal failed, if one did
-     * @param keys the {@linkplain EtcdKeys#ending endings} of the keys on them, null if they are not known
-     * @param unread how many looks in a row had no answer, this one included
-     * @param endNanos when it ended
+     * @param failure the failure of a renewal, if one failed
+     * @param keys the {@linkplain EtcdKeys#ending endings} of the keys on them; null if unknown
+     * @param unread the number of unanswered key requests in a row, including this one
+     * @param endNanos when the check ended
      */
     private record Checked(
             @Nullable Throwable failure, @Nullable Set<ByteSequence> keys, int unread, long endNanos) {
@@ -108,12 +108,13 @@ final class EtcdRenewal {
     }
 
     /**
-     * A look at a lease. The engine renews very many locks in batches, one behind the other, on a few leases: those share it.
+     * A check of a lease. The engine renews many locks in consecutive batches on a few leases; those batches share a
+     * check.
      *
-     * @param startNanos when it was begun
+     * @param startNanos when it began
      */
     private record Check(long startNanos, CompletableFuture<Checked> result) {
-        /** One that had no answer took long, and is shared from its end on, so that not each batch takes as long. */
+        /** A check without an answer took long. It is shared from its end, so that not every batch takes that long. */
         boolean isRecent(SharedLease lease, long nowNanos) {
             boolean unread = result.isDone() && result.join().unread() > 0;
             return nowNanos - (unread ? result.join().endNanos() : startNanos) < lease.ttlNanos() / 20;
@@ -124,7 +125,7 @@ final class EtcdRenewal {
         }
     }
 
-    private CompletableFuture<Checked> check(SharedLease lease, EtcdAcquisition place, Deadline deadline) {
+    private CompletableFuture<Checked> check(SharedLease lease, EtcdAcquisition acquisition, Deadline deadline) {
         if (lease.isGone()) {
             return CompletableFuture.completedFuture(Checked.NOTHING);
         }
@@ -132,7 +133,10 @@ final class EtcdRenewal {
         Check last = checks.get(lease);
         if (last != null) {
             boolean ofThisCall = last.startNanos() - deadline.startNanos() >= 0;
-            if (ofThisCall || last.isRecent(lease, now) && last.hasNotFailed() && place.isNews(last.startNanos())) {
+            if (ofThisCall
+                    || last.isRecent(lease, now)
+                            && last.hasNotFailed()
+                            && acquisition.isUncheckedSince(last.startNanos())) {
                 return last.result();
             }
         }
@@ -141,14 +145,17 @@ final class EtcdRenewal {
         return next.result();
     }
 
-    /** The keys' answer may come by another connection than the keep-alive's, so it is waited for no longer than half the time. */
+    /**
+     * Waits at most half the time for the keys, because their answer may come on another connection than the
+     * keep-alive's.
+     */
     private CompletableFuture<Checked> ask(SharedLease lease, Deadline deadline) {
         CompletableFuture<Checked> keys = look(lease, deadline.leftMillis() / 2).handle((reply, failure) -> {
             if (failure == null) {
                 unread.remove(lease);
                 return new Checked(null, keysOf(reply), 0, System.nanoTime());
             }
-            LOG.debug("{}: its keys could not be read, so a deleted one is not noticed now", lease, failure);
+            LOG.debug("{}: its keys could not be read; a later renewal detects deletions", lease, failure);
             int inARow = EtcdFailures.isRefusal(failure) ? 0 : unread.merge(lease, 1, Integer::sum);
             return new Checked(null, null, inARow, System.nanoTime());
         });
@@ -158,7 +165,7 @@ final class EtcdRenewal {
                         keys, (failure, look) -> new Checked(failure, look.keys(), look.unread(), look.endNanos()));
     }
 
-    /** Asks for the keys, and again while there is no answer: the next request goes to the next endpoint. */
+    /** Reads the keys, and repeats the request while it has no answer: the next request goes to the next endpoint. */
     private CompletableFuture<LeaseTimeToLiveResponse> look(SharedLease lease, long timeoutMillis) {
         CompletableFuture<LeaseTimeToLiveResponse> answer = new CompletableFuture<>();
         calls.keysOf(lease.id()).whenComplete((reply, failure) -> {
@@ -186,15 +193,16 @@ final class EtcdRenewal {
     }
 
     private CompletableFuture<RenewResult> result(
-            Grant grant, EtcdAcquisition place, Checked checked, Deadline deadline) {
-        List<SharedLease> on = place.mayBeOn();
-        if (place.isEnded() || on.stream().allMatch(SharedLease::isGone)) {
-            return CompletableFuture.completedFuture(lost(place, on + " has ended on the server"));
+            Grant grant, EtcdAcquisition acquisition, Checked checked, Deadline deadline) {
+        List<SharedLease> on = acquisition.possibleLeases();
+        if (acquisition.isEnded() || on.stream().allMatch(SharedLease::isGone)) {
+            return CompletableFuture.completedFuture(lost(acquisition, on + " has ended on the server"));
         }
-        if (place.seen().created() != grant.token()) {
-            return CompletableFuture.completedFuture(deleted(grant, place)); // an attempt found no key, or another one
+        if (acquisition.seen().created() != grant.token()) {
+            return CompletableFuture.completedFuture(
+                    deleted(grant, acquisition)); // an attempt found no key, or another one
         }
-        boolean missing = checked.misses(place.key());
+        boolean missing = checked.misses(acquisition.key());
         if (!missing && checked.failure() != null) {
             return CompletableFuture.completedFuture(
                     new RenewResult.Unknown(on + " was not renewed in time", checked.failure()));
@@ -202,30 +210,30 @@ final class EtcdRenewal {
         if (checked.unread() >= UNREAD_IN_A_ROW) {
             return CompletableFuture.completedFuture(new RenewResult.Unknown(
                     on + ": its keys could not be read " + checked.unread()
-                            + " times in a row, so nobody knows whether one was deleted",
+                            + " times in a row, so a deletion may be undetected",
                     null));
         }
-        SharedLease present = place.lease();
-        // A late creation makes the key anew if somebody has deleted it: the list of keys does not tell that it is
-        // another one.
-        boolean unsure = missing || !place.openCreations().isEmpty();
+        SharedLease present = acquisition.lease();
+        // A late creation makes a new key after a deletion. The list of keys cannot distinguish the two.
+
+        boolean unsure = missing || !acquisition.openCreations().isEmpty();
         if (!unsure && on.size() == 1 && present != null && !leases.isOutdated(present)) {
-            return CompletableFuture.completedFuture(renewed(place, deadline));
+            return CompletableFuture.completedFuture(renewed(acquisition, deadline));
         }
-        return target(place, present, deadline)
-                .thenCompose(next -> write(grant, place, next, deadline, true))
+        return target(acquisition, present, deadline)
+                .thenCompose(next -> write(grant, acquisition, next, deadline, true))
                 .exceptionally(failure -> unsure
                         ? new RenewResult.Unknown("its key may have been deleted", failure)
-                        : renewed(place, deadline));
+                        : renewed(acquisition, deadline));
     }
 
-    /** A lease that may be promised on, and that is confirmed no earlier than the present one. */
+    /** A lease that can be relied on, and that was confirmed no earlier than the present one. */
     private CompletableFuture<SharedLease> target(
-            EtcdAcquisition place, @Nullable SharedLease present, Deadline deadline) {
+            EtcdAcquisition acquisition, @Nullable SharedLease present, Deadline deadline) {
         if (present != null && leases.isGood(present)) {
             return CompletableFuture.completedFuture(present);
         }
-        return leases.obtain(SharedLeases.ttlSeconds(place.requestedMillis()), deadline.leftMillis())
+        return leases.obtain(SharedLeases.ttlSeconds(acquisition.requestedMillis()), deadline.leftMillis())
                 .thenCompose(next -> asFresh(next, present, deadline).thenApply(ok -> next));
     }
 
@@ -236,45 +244,47 @@ final class EtcdRenewal {
                 : calls.bounded(leases.renew(next, deadline.leftMillis()), deadline.leftMillis());
     }
 
-    /** Writes a grant's key again if it is there: no stale node can answer that, and it settles what was sent before. */
+    /** Writes a grant's key again if it exists. The answer is never stale, and settles all earlier writes. */
     private CompletableFuture<RenewResult> write(
-            Grant grant, EtcdAcquisition place, SharedLease lease, Deadline deadline, boolean again) {
-        return calls.bounded(writes.send(place, lease, write -> List.of(place.put(write, null))), deadline.leftMillis())
+            Grant grant, EtcdAcquisition acquisition, SharedLease lease, Deadline deadline, boolean again) {
+        return calls.bounded(
+                        writes.send(acquisition, lease, write -> List.of(acquisition.put(write, null))),
+                        deadline.leftMillis())
                 .whenComplete((result, failure) -> {
                     if (failure != null && EtcdFailures.isLeaseGone(failure)) {
-                        leases.gone(lease, "etcd refused to put a key on it");
+                        leases.markGone(lease, "etcd refused to put a key on it");
                     }
                 })
                 .thenCompose(result -> {
-                    KeyState seen = place.seen();
+                    KeyState seen = acquisition.seen();
                     if (seen.created() != grant.token()) {
-                        return CompletableFuture.completedFuture(deleted(grant, place));
+                        return CompletableFuture.completedFuture(deleted(grant, acquisition));
                     }
                     return result instanceof ConditionalWrite.Result.Changed && again
-                            ? write(grant, place, lease, deadline, false)
-                            : CompletableFuture.completedFuture(renewed(place, deadline));
+                            ? write(grant, acquisition, lease, deadline, false)
+                            : CompletableFuture.completedFuture(renewed(acquisition, deadline));
                 });
     }
 
-    private static RenewResult renewed(EtcdAcquisition place, Deadline deadline) {
-        long certain = TimeUnit.NANOSECONDS.toMillis(place.certainNanos(deadline.startNanos()));
-        long millis = Math.min(place.requestedMillis(), certain);
+    private static RenewResult renewed(EtcdAcquisition acquisition, Deadline deadline) {
+        long certain = TimeUnit.NANOSECONDS.toMillis(acquisition.certainNanos(deadline.startNanos()));
+        long millis = Math.min(acquisition.requestedMillis(), certain);
         return millis < 1
-                ? new RenewResult.Unknown(place.mayBeOn() + " was not renewed in time", null)
+                ? new RenewResult.Unknown(acquisition.possibleLeases() + " was not renewed in time", null)
                 : new RenewResult.Renewed(millis);
     }
 
-    /** If the acquisition waits again meanwhile, or was granted again, it goes on with its new key. */
-    private RenewResult deleted(Grant grant, EtcdAcquisition place) {
+    /** If the acquisition waits again or has a new grant, it continues with its new key. */
+    private RenewResult deleted(Grant grant, EtcdAcquisition acquisition) {
         String detail = "its key was deleted";
-        Grant present = place.grant();
+        Grant present = acquisition.grant();
         return present != null && present.token() == grant.token()
-                ? lost(place, detail)
+                ? lost(acquisition, detail)
                 : new RenewResult.Lost(LossReason.REVOKED, detail);
     }
 
-    private RenewResult lost(EtcdAcquisition place, String detail) {
-        onLost.accept(place);
+    private RenewResult lost(EtcdAcquisition acquisition, String detail) {
+        onLost.accept(acquisition);
         return new RenewResult.Lost(LossReason.REVOKED, detail);
     }
 }

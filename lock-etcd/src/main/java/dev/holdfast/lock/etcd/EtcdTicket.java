@@ -2,9 +2,9 @@ package dev.holdfast.lock.etcd;
 
 import dev.holdfast.lock.spi.Ticket;
 
-/** A waiter's place, and what is to be watched and read to learn when there may be room for it. */
+/** A waiter's ticket, with the keys to watch and read for its turn. */
 sealed interface EtcdTicket extends Ticket, Watched permits BehindOne, InLine, ShortLine {
 
-    /** Whose it is. */
-    EtcdAcquisition place();
+    /** The waiter. */
+    EtcdAcquisition acquisition();
 }

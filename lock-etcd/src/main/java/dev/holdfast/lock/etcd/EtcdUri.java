@@ -54,7 +54,7 @@ record EtcdUri(LockUri uri) {
         return uri.hosts().stream().map(host -> host.withPort(DEFAULT_PORT)).toList();
     }
 
-    /** What is connected to. */
+    /** The endpoints to connect to. */
     ConnectDiagnosis.Target target() {
         return new ConnectDiagnosis.Target(
                 toString(),
@@ -69,7 +69,7 @@ record EtcdUri(LockUri uri) {
         return uri.parameter(name);
     }
 
-    /** The mode that is asked for. */
+    /** The requested mode. */
     EtcdMode mode() {
         return switch (parameter("mode").orElse("queue")) {
             case "queue" -> EtcdMode.QUEUE;

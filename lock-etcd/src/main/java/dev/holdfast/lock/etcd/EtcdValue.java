@@ -13,8 +13,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What an acquisition's key holds: its owner, the time by the acquisition's own clock, for permits how many, of which limit and
- * in which slot (0: none), and who it is.
+ * The value of an acquisition's key: its owner, the time by the acquisition's own clock, for permits their number,
+ * limit and slot (0: none), and its identity.
  */
 final class EtcdValue {
     private static final Pattern PERMITS = Pattern.compile("(\\d{1,7})/(\\d{1,7})/(\\d{1,7}) (.*)", Pattern.DOTALL);
@@ -32,20 +32,20 @@ final class EtcdValue {
                 parts[0] + " " + parts[1] + " " + asked.permits() + "/" + asked.limit() + "/" + slot + " " + parts[2]);
     }
 
-    /** The same with another slot, whoever's permits they are: all else stays as it is, byte for byte. */
+    /** Replaces the slot in any client's value of permits; all other bytes stay the same. */
     static ByteSequence withSlot(ByteSequence value, int slot) {
         String[] parts = value.toString(StandardCharsets.ISO_8859_1).split(" ", 4);
         parts[2] = parts[2].substring(0, parts[2].lastIndexOf('/') + 1) + slot;
         return ByteSequence.from(String.join(" ", parts), StandardCharsets.ISO_8859_1);
     }
 
-    /** What the values of an acquisition begin with, and nobody else's. */
+    /** The common prefix of an acquisition's values, which no other acquisition has. */
     static String start(OwnerId owner) {
         return owner + " ";
     }
 
-    /** What a key asks for, and the slot that it has taken. Whatever is unknown asks for everything. */
-    static DemandLine.Place place(KeyValue entry) {
+    /** The demand of a key and its slot. An unknown value counts as an exclusive lock. */
+    static DemandLine.Place entry(KeyValue entry) {
         String ending = EtcdKeys.ending(entry.getKey()).toString(StandardCharsets.UTF_8);
         if (ending.startsWith(EtcdKeys.SHARE)) {
             return new DemandLine.Place(Demand.SHARED, 0);
@@ -70,14 +70,14 @@ final class EtcdValue {
         return entry.getValue().toString(StandardCharsets.UTF_8).split(" ", 3);
     }
 
-    /** Reads a key's value; whatever else is found there becomes the holder's {@code who}. */
+    /** Parses a key's value; an unknown value becomes the holder's {@code who}. */
     static HolderInfo holder(KeyValue entry) {
-        return info(entry, entry.getCreateRevision(), place(entry));
+        return info(entry, entry.getCreateRevision(), entry(entry));
     }
 
-    /** The same of one that waits. */
+    /** The same for a waiter. */
     static HolderInfo waiter(KeyValue entry) {
-        return info(entry, 0, new DemandLine.Place(place(entry).demand(), 0));
+        return info(entry, 0, new DemandLine.Place(entry(entry).demand(), 0));
     }
 
     private static HolderInfo info(KeyValue entry, long token, DemandLine.Place place) {

@@ -6,46 +6,46 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * Makes a waiter the holder that has heard that it is first: without a request, as its key is there already, and holds by its
- * position alone. Its lease is that of its key, and counts as always from the sending of the last keep-alive that was
- * acknowledged, never from the event: however late the event comes, the key was there for so long. Its token is the revision
- * at which its key was created.
+ * Makes the first waiter of a queue the holder, without a request: its key exists already, and holds the lock by its
+ * position alone. The grant's lease is that of the key. It counts, as always, from the sending of the last acknowledged
+ * keep-alive, not from the event; however late the event arrives, the key existed at that time. The token is the create
+ * revision of the key.
  *
- * <p>Whatever makes it doubtful where the key is, or how long it stays, has the waiter ask instead.
+ * <p>If it is uncertain where the key is, or how long it stays, the waiter makes an attempt instead.
  */
 record HandOver(SharedLeases leases) {
 
-    /** Returns whether the waiter was told that it holds. */
+    /** Returns whether the waiter was granted the lock. */
     boolean to(ShortLine line) {
-        EtcdAcquisition place = line.place();
-        EtcdAcquisition.Asked asked = place.asked();
-        KeyState seen = place.seen();
-        if (asked == null || !mayHold(place, seen) || !line.isFirst(seen.created())) {
+        EtcdAcquisition acquisition = line.acquisition();
+        AcquisitionPhase.Attempt asked = acquisition.attempt();
+        KeyState seen = acquisition.seen();
+        if (asked == null || !mayHold(acquisition, seen) || !line.isFirst(seen.created())) {
             return false;
         }
         AcquireRequest request = asked.request();
         Consumer<Grant> onHandOver = request.onHandOver();
-        long certainMillis = TimeUnit.NANOSECONDS.toMillis(place.certainNanos(asked.nanos()));
+        long certainMillis = TimeUnit.NANOSECONDS.toMillis(acquisition.certainNanos(asked.nanos()));
         if (onHandOver == null || certainMillis < 1) {
             return false;
         }
         long leaseMillis = Math.min(request.leaseMillis(), certainMillis);
         long sinceMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - asked.nanos());
         if (leaseMillis - sinceMillis <= leaseMillis / 3) {
-            return false; // too little is left for the engine: so it goes on waiting, and asks
+            return false; // too little time is left for the engine, so the waiter makes an attempt
         }
-        Grant grant = new Grant(request.acquisition(), seen.created(), leaseMillis, 0, place);
-        if (!place.handedOver(grant, asked)) {
+        Grant grant = new Grant(request.acquisition(), seen.created(), leaseMillis, 0, acquisition);
+        if (!acquisition.handOver(grant, asked)) {
             return false;
         }
         onHandOver.accept(grant);
         return true;
     }
 
-    private boolean mayHold(EtcdAcquisition place, KeyState seen) {
+    private boolean mayHold(EtcdAcquisition acquisition, KeyState seen) {
         SharedLease lease = seen.lease();
-        return place.isWaiting()
-                && place.openCreations().isEmpty()
+        return acquisition.isWaiting()
+                && acquisition.openCreations().isEmpty()
                 && seen.created() != 0
                 && lease != null
                 && leases.isGood(lease);

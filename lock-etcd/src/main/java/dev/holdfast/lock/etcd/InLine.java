@@ -12,24 +12,32 @@ import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * The place of a waiter for permits, for which all that is ahead decides. It watches all keys of the name for deletions, by one
- * watch, and adds up by itself for whom they make room; so a release calls those alone who have room then. A changed
- * limit calls all: its key is deleted, and written by its other name. Equal if it is the same acquisition's. Thread-safe.
+ * The ticket of a waiter for permits, which depends on all keys ahead. It watches all keys of the name for deletions by
+ * one watch, and computes for itself when it has room. So a release notifies only waiters that have room then. A
+ * changed limit notifies all waiters: its key is deleted and written under its other name. Equal if it belongs to the
+ * same acquisition. Thread-safe.
  */
 final class InLine implements EtcdTicket {
-    private final EtcdAcquisition place;
+    private final EtcdAcquisition acquisition;
     private final ByteSequence start;
     private final GetOption readOption;
     private final WatchOption watchOption;
     private final ReentrantLock mutex = new ReentrantLock();
-    /** Deletions that a read which is on its way may not know of yet. */
+    /** Deletions that may be missing in a pending read. */
     private final Map<ByteSequence, Long> deletedAt = new HashMap<>();
 
     private PermitLine line;
 
-    InLine(EtcdAcquisition place, EtcdKeys keys, PermitLine line) {
-        String name = place.acquisition().name();
-        this.place = place;
+    /** The ticket of the acquisition, which stays the same while it waits, updated by this line. */
+    static InLine of(EtcdAcquisition acquisition, EtcdKeys keys, PermitLine line) {
+        InLine ticket = (InLine) acquisition.lastingTicket(() -> new InLine(acquisition, keys, line));
+        ticket.update(line);
+        return ticket;
+    }
+
+    private InLine(EtcdAcquisition acquisition, EtcdKeys keys, PermitLine line) {
+        String name = acquisition.id().name();
+        this.acquisition = acquisition;
         this.start = keys.queue(name);
         this.readOption = PermitLine.wholeQueue();
         this.watchOption = DeletionWatch.deletions().isPrefix(true).build();
@@ -37,8 +45,8 @@ final class InLine implements EtcdTicket {
     }
 
     @Override
-    public EtcdAcquisition place() {
-        return place;
+    public EtcdAcquisition acquisition() {
+        return acquisition;
     }
 
     @Override
@@ -67,7 +75,7 @@ final class InLine implements EtcdTicket {
     }
 
     @Override
-    public boolean isFreedBy(WatchResponse heard) {
+    public boolean onEvents(WatchResponse heard) {
         boolean limitChanged = false;
         mutex.lock();
         try {
@@ -86,12 +94,12 @@ final class InLine implements EtcdTicket {
     }
 
     @Override
-    public boolean isFreedBy(List<KeyValue> read, long at) {
-        return knows(new PermitLine(read, at));
+    public boolean onRead(List<KeyValue> read, long at) {
+        return update(new PermitLine(read, at));
     }
 
-    /** Takes a newer look at the line; returns whether there is room in it, or anything else to ask about. */
-    boolean knows(PermitLine newer) {
+    /** Takes a newer state of the queue; returns whether the waiter must be notified. */
+    boolean update(PermitLine newer) {
         mutex.lock();
         try {
             if (newer.revision() >= line.revision()) {
@@ -108,20 +116,20 @@ final class InLine implements EtcdTicket {
     }
 
     private boolean isFree() {
-        PermitLine.Turn turn = line.turnOf(place);
+        PermitLine.Turn turn = line.turnOf(acquisition);
         if (turn instanceof PermitLine.Turn.Room room) {
-            place.plan(room.plan());
+            acquisition.plan(room.plan());
         }
         return !(turn instanceof PermitLine.Turn.None);
     }
 
     @Override
     public boolean equals(Object other) {
-        return other instanceof InLine that && place == that.place;
+        return other instanceof InLine that && acquisition == that.acquisition;
     }
 
     @Override
     public int hashCode() {
-        return System.identityHashCode(place);
+        return System.identityHashCode(acquisition);
     }
 }

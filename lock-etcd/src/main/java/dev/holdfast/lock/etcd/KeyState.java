@@ -3,13 +3,13 @@ package dev.holdfast.lock.etcd;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the newest answer said about an acquisition's own key. Immutable.
+ * The state of an acquisition's own key in the newest answer. Immutable.
  *
- * @param at the store's revision of that answer, 0 if there was none
- * @param created the key's create revision, 0 if it was not there
- * @param modified the revision of the last write to it, 0 if it was not there
- * @param slot of permits, the slot that it said; 0: none
- * @param lease what it was on; null if it was not there, or if this client does not know that lease any more
+ * @param at the store's revision of that answer; 0 if there was none
+ * @param created the key's create revision; 0 if there was no key
+ * @param modified the revision of the last write to the key; 0 if there was no key
+ * @param slot for permits, the slot in the key; 0: none
+ * @param lease the key's lease; null if there was no key, or if this client no longer has that lease
  */
 record KeyState(
         long at,

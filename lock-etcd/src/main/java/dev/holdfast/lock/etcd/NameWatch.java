@@ -14,14 +14,15 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Predicate;
 
 /**
- * One watch of a client on a name's line, for its waiters there that know who is ahead of them. It goes on for a while without any:
- * whoever waits again soon needs no new one, and has missed nothing, as the latest deletions are remembered. Thread-safe.
+ * One watch of a client on the queue of a name, for all its waiters there that have a {@link ShortLine}. It continues
+ * for a while without waiters: a client that soon waits again needs no new watch and misses nothing, because the latest
+ * deletions are kept. Thread-safe.
  */
 final class NameWatch implements Watched {
-    private static final int REMEMBERED = 64;
+    private static final int MAX_RECENT = 64;
     private static final long NOT_BEGUN = Long.MAX_VALUE;
 
-    /** One who listens; by its identity. */
+    /** A registered waiter, compared by identity. */
     private static final class Waiter {
         final ShortLine line;
         final Runnable onNews;
@@ -39,15 +40,15 @@ final class NameWatch implements Watched {
     private final ReentrantLock mutex = new ReentrantLock();
     private final List<Waiter> waiters = new ArrayList<>();
     private final Deque<ShortLine.Deletion> recent = new ArrayDeque<>();
-    /** All deletions after that revision are in there. */
+    /** All deletions after that revision are in {@link #recent}. */
     private long since = NOT_BEGUN;
-    /** How many want it to go on; of {@link NameWatches}, like the next two. */
+    /** The number of users; guarded by {@link NameWatches}, like the next two. */
     int users;
 
     long idleNanos;
     boolean isEndPlanned;
 
-    /** Creates the watch of the line of which this is a ticket; {@link #open} begins it. */
+    /** Creates the watch for the queue of this ticket; {@link #open} begins it. */
     NameWatch(EtcdCalls calls, ShortLine first) {
         this.start = first.watched();
         this.watchOption = first.watchOption();
@@ -63,7 +64,7 @@ final class NameWatch implements Watched {
         watch.close();
     }
 
-    /** Calls, on any thread, when there is news for that waiter. */
+    /** Registers a waiter. The callback runs on any thread, when the waiter is first or its key is gone. */
     Subscription add(ShortLine line, Runnable onNews) {
         Waiter waiter = new Waiter(line, onNews);
         boolean news = false;
@@ -72,10 +73,10 @@ final class NameWatch implements Watched {
         try {
             waiters.add(waiter);
             if (since != NOT_BEGUN) {
-                line.hearsFrom(since);
+                line.watchFrom(since);
             }
             missed = since > line.revision() && since != NOT_BEGUN;
-            news = line.hears(recent);
+            news = line.onDeletions(recent);
         } finally {
             mutex.unlock();
         }
@@ -107,7 +108,7 @@ final class NameWatch implements Watched {
         return watchOption;
     }
 
-    /** Nothing that is behind all of them. */
+    /** Reads no keys behind the last waiter. */
     @Override
     public GetOption readOption() {
         mutex.lock();
@@ -121,7 +122,7 @@ final class NameWatch implements Watched {
         }
     }
 
-    /** Up to which everything is known to all waiters: if the watch begins later, they have to look. */
+    /** The revision up to which all waiters are up to date: if the watch begins later, the keys must be read. */
     @Override
     public long revision() {
         mutex.lock();
@@ -135,49 +136,49 @@ final class NameWatch implements Watched {
         }
     }
 
-    /** Tells the waiters; there is nobody else to be told. */
+    /** Notifies the waiters; the watch itself has no callback. */
     @Override
-    public boolean isFreedBy(WatchResponse heard) {
+    public boolean onEvents(WatchResponse heard) {
         List<ShortLine.Deletion> deletions = ShortLine.Deletion.of(heard);
-        tell(
+        notifyWaiters(
                 () -> {
                     if (heard.isCreatedNotify()) {
                         since = heard.getHeader().getRevision();
                         recent.clear();
-                        waiters.forEach(waiter -> waiter.line.hearsFrom(since));
+                        waiters.forEach(waiter -> waiter.line.watchFrom(since));
                     }
-                    deletions.forEach(this::remember);
+                    deletions.forEach(this::keepRecent);
                 },
-                line -> !deletions.isEmpty() && line.hears(deletions));
+                line -> !deletions.isEmpty() && line.onDeletions(deletions));
         return false;
     }
 
-    private void remember(ShortLine.Deletion deletion) {
+    private void keepRecent(ShortLine.Deletion deletion) {
         recent.addLast(deletion);
-        if (recent.size() > REMEMBERED) {
+        if (recent.size() > MAX_RECENT) {
             since = Math.max(since, recent.removeFirst().at());
         }
     }
 
     @Override
-    public boolean isFreedBy(List<KeyValue> read, long at) {
-        tell(() -> {}, line -> line.isFreedBy(read, at));
+    public boolean onRead(List<KeyValue> read, long at) {
+        notifyWaiters(() -> {}, line -> line.onRead(read, at));
         return false;
     }
 
-    private void tell(Runnable before, Predicate<ShortLine> isNews) {
-        List<Runnable> told = new ArrayList<>(1);
+    private void notifyWaiters(Runnable before, Predicate<ShortLine> hasNews) {
+        List<Runnable> notified = new ArrayList<>(1);
         mutex.lock();
         try {
             before.run();
             for (Waiter waiter : waiters) {
-                if (isNews.test(waiter.line)) {
-                    told.add(waiter.onNews);
+                if (hasNews.test(waiter.line)) {
+                    notified.add(waiter.onNews);
                 }
             }
         } finally {
             mutex.unlock();
         }
-        told.forEach(Runnable::run);
+        notified.forEach(Runnable::run);
     }
 }

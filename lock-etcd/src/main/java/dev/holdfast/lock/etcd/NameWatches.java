@@ -7,7 +7,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** A client's {@link NameWatch}es: one for each name at which it waits, or has waited a moment ago. Thread-safe. */
+/** A client's {@link NameWatch}es: one for each name at which it waits or has recently waited. Thread-safe. */
 final class NameWatches {
     private static final long LINGER_MILLIS = 1_000;
 
@@ -19,9 +19,9 @@ final class NameWatches {
         this.calls = calls;
     }
 
-    /** Calls, on any thread, when there is news for that waiter. */
+    /** Registers a waiter. The callback runs on any thread, when the waiter is first or its key is gone. */
     Subscription add(ShortLine line, Runnable onNews) {
-        String name = line.place().acquisition().name();
+        String name = line.acquisition().id().name();
         NameWatch fresh = new NameWatch(calls, line);
         NameWatch watch = watches.compute(name, (same, present) -> {
             NameWatch used = present == null ? fresh : present;
@@ -86,7 +86,7 @@ final class NameWatches {
         }
     }
 
-    /** Ends all. */
+    /** Closes all watches. */
     void close() {
         closed = true;
         watches.values().forEach(NameWatch::close);

@@ -2,7 +2,7 @@ package dev.holdfast.lock.etcd;
 
 import io.etcd.jetcd.KeyValue;
 
-/** What the answer to an attempt says. */
+/** The result of an attempt. */
 sealed interface Outcome {
     /**
      * The lock is held.
@@ -13,26 +13,26 @@ sealed interface Outcome {
     record Held(long revision, int slot) implements Outcome {}
 
     /**
-     * Somebody else has it.
+     * Another acquisition has the lock.
      *
-     * @param ticket what to watch
+     * @param ticket the keys to watch
      */
     record Queued(EtcdTicket ticket) implements Outcome {}
 
     /**
-     * The permits are of another limit.
+     * The name has another limit of permits.
      *
-     * @param limit the stored one
+     * @param limit the stored limit
      */
     record OtherLimit(int limit) implements Outcome {}
 
-    /** The key is not as the attempt expected, which is known now: the attempt is to be repeated. */
+    /** The key was not as the attempt expected. Its state is known now, and the attempt must be repeated. */
     record Changed() implements Outcome {}
 
     /**
-     * The key that nobody should be using has another acquisition's value.
+     * The key has another acquisition's value, although no other acquisition may use it.
      *
-     * @param present how it is
+     * @param present the key
      */
     record Taken(KeyValue present) implements Outcome {}
 

@@ -13,13 +13,13 @@ import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 
 /**
- * The limit of a name's permits, a key beside those of the queue. There are two such keys, and one of them at most is there: a change
- * deletes one and writes the other, so that it is heard by those who listen for deletions alone. It expects the limit
- * at the revision that was read, so a late or repeated change is refused. The limit is on no lease: it stays.
+ * The limit of a name's permits, stored in a key next to those of the queue. There are two such keys, of which at most
+ * one exists. A change deletes one and writes the other, so that watches for deletions report it. It expects the
+ * limit's revision as read, so a late or repeated change is refused. The limit is on no lease, and does not expire.
  */
 record PermitLimits(EtcdKeys keys) {
 
-    /** Sets the limit, as a part of a transaction, if there is none. */
+    /** Sets the limit, as part of a transaction, if there is none. */
     Op setIfNone(String name, int limit) {
         List<ByteSequence> both = keys.limits(name);
         return Op.txn(areNotThere(both), new Op[] {put(both.get(0), limit)}, new Op[0]);
@@ -35,7 +35,7 @@ record PermitLimits(EtcdKeys keys) {
         return Op.put(key, EtcdKeys.bytes(Integer.toString(limit)), PutOption.DEFAULT);
     }
 
-    /** Completes with the limit that is stored then. */
+    /** Completes with the limit that is stored afterwards. */
     CompletableFuture<Integer> change(EtcdCalls calls, String name, int from, int to) {
         List<ByteSequence> both = keys.limits(name);
         return EtcdCalls.guarded(() -> calls.txn()

@@ -16,55 +16,55 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * All keys of one name at one revision, as one who asks for permits sees them. Immutable.
+ * All keys of one name at one revision, as read for an acquisition of permits. Immutable.
  *
- * <p>A slot is written before it is known whether there is room, by the same transaction that reads the line, so that an
- * acquisition is one transaction where the first guess is right. {@link PermitSlots} tells whose slot counts.
+ * <p>An attempt writes a slot before it is known whether there is room, in the same transaction that reads the queue.
+ * So an acquisition takes one transaction if the first slot is right. {@link PermitSlots} decides which slots count.
  */
 final class PermitLine {
-    /** How many slots of others a transaction writes at most; etcd allows 128 operations by default. */
-    static final int MOST_WRITTEN = 60;
+    /** The maximum number of other keys' slots that a transaction writes; etcd allows 128 operations by default. */
+    static final int MAX_WRITTEN = 60;
 
-    private final List<KeyValue> places;
+    private final List<KeyValue> entries;
     private final List<KeyValue> limits;
     private final long revision;
     private final PermitSlots slots;
     private final DemandLine line;
 
     PermitLine(List<KeyValue> keys, long revision) {
-        this.places = keys.stream()
+        this.entries = keys.stream()
                 .filter(key -> !isLimit(key))
                 .sorted(Comparator.comparingLong(KeyValue::getCreateRevision))
                 .toList();
         this.limits = keys.stream().filter(PermitLine::isLimit).toList();
         this.revision = revision;
-        this.slots = new PermitSlots(places.stream().map(EtcdValue::place).toList());
+        this.slots = new PermitSlots(entries.stream().map(EtcdValue::entry).toList());
         this.line = slots.line();
     }
 
-    /** What the line says to an acquisition. */
+    /** The position of an acquisition in the queue. */
     sealed interface Turn {
-        /** It holds that slot. */
+        /** The acquisition holds that slot. */
         record Held(int slot) implements Turn {}
 
-        /** There is room, and slots are to be written. */
+        /** There is room, but slots must be written first. */
         record Room(SlotPlan plan) implements Turn {}
 
-        /** It waits. */
+        /** The acquisition waits. */
         record None() implements Turn {}
 
         /**
-         * The permits are of another limit.
+         * The name has another limit of permits.
          *
-         * @param limit the stored one
+         * @param limit the stored limit
          */
         record OtherLimit(int limit) implements Turn {}
 
-        /** Its key is not there. */
+        /** The acquisition has no key. */
         record Gone() implements Turn {}
     }
 
-    /** Reads all keys of a name, its limit among them. */
+    /** Reads all keys of a name, including its limit. */
     static GetOption wholeQueue() {
         return GetOption.builder().isPrefix(true).build();
     }
@@ -83,34 +83,34 @@ final class PermitLine {
         return revision;
     }
 
-    /** The same without a key that was deleted since. */
+    /** The same state without a key that was deleted since. */
     PermitLine without(ByteSequence deleted) {
         ByteSequence ending = EtcdKeys.ending(deleted);
-        List<KeyValue> rest = java.util.stream.Stream.concat(places.stream(), limits.stream())
+        List<KeyValue> rest = java.util.stream.Stream.concat(entries.stream(), limits.stream())
                 .filter(key -> !EtcdKeys.ending(key.getKey()).equals(ending))
                 .toList();
         return new PermitLine(rest, revision);
     }
 
-    /** Whose turn is asked for. */
+    /** The acquisition whose turn is computed. */
     interface Mine {
-        AcquisitionId acquisition();
+        AcquisitionId id();
 
-        /** Whether the key is its own. */
+        /** Whether the key belongs to the acquisition. */
         boolean owns(KeyValue key);
 
         /** Whether it was granted with that revision and slot. */
         boolean isGranted(long createRevision, int slot);
     }
 
-    Turn turnOf(Mine place) {
-        Demand.Permits asked = (Demand.Permits) place.acquisition().demand();
-        int index = indexOf(place);
+    Turn turnOf(Mine mine) {
+        Demand.Permits asked = (Demand.Permits) mine.id().demand();
+        int index = indexOf(mine);
         if (index < 0) {
             return new Turn.Gone();
         }
-        int slot = EtcdValue.place(places.get(index)).slot();
-        if (slot > 0 && place.isGranted(places.get(index).getCreateRevision(), slot)) {
+        int slot = EtcdValue.entry(entries.get(index)).slot();
+        if (slot > 0 && mine.isGranted(entries.get(index).getCreateRevision(), slot)) {
             return new Turn.Held(slot);
         }
         int limit = limits.isEmpty() ? asked.limit() : limitOf(limits.get(0));
@@ -131,7 +131,7 @@ final class PermitLine {
         int to = slot;
         List<Cmp> because = List.of();
         List<Op> ahead = new ArrayList<>();
-        for (PermitSlots.Change change : changes.subList(0, Math.min(changes.size(), MOST_WRITTEN))) {
+        for (PermitSlots.Change change : changes.subList(0, Math.min(changes.size(), MAX_WRITTEN))) {
             if (change.index() == own) {
                 to = change.slot();
                 because = because(change);
@@ -142,9 +142,9 @@ final class PermitLine {
         return new SlotPlan(slot, to, because, ahead);
     }
 
-    /** That the other key says the same slot, and is still ahead: its owner may have made it again. */
+    /** The other key has the same slot and is still ahead; its owner may have created it again. */
     private List<Cmp> because(PermitSlots.Change change) {
-        KeyValue same = places.get(change.because());
+        KeyValue same = entries.get(change.because());
         return change.because() == change.index()
                 ? List.of()
                 : List.of(
@@ -152,9 +152,11 @@ final class PermitLine {
                         new Cmp(same.getKey(), Cmp.Op.EQUAL, CmpTarget.createRevision(same.getCreateRevision())));
     }
 
-    /** Of somebody else's slot: what its key says else, and the lease on which it is, are as they were read. */
+    /**
+     * Writes the slot of another client's key, if that key is unchanged; its other fields and its lease stay the same.
+     */
     private Op write(PermitSlots.Change change) {
-        KeyValue key = places.get(change.index());
+        KeyValue key = entries.get(change.index());
         List<Cmp> conditions = new ArrayList<>(because(change));
         conditions.add(new Cmp(key.getKey(), Cmp.Op.EQUAL, CmpTarget.modRevision(key.getModRevision())));
         PutOption lease = PutOption.builder().withLeaseId(key.getLease()).build();
@@ -162,9 +164,9 @@ final class PermitLine {
         return Op.txn(conditions.toArray(new Cmp[0]), new Op[] {put}, new Op[0]);
     }
 
-    private int indexOf(Mine place) {
-        for (int i = 0; i < places.size(); i++) {
-            if (place.owns(places.get(i))) {
+    private int indexOf(Mine mine) {
+        for (int i = 0; i < entries.size(); i++) {
+            if (mine.owns(entries.get(i))) {
                 return i;
             }
         }

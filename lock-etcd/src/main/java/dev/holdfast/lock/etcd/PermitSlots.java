@@ -9,27 +9,28 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The slots that the keys of a name's permits say, in the order of the line. Immutable.
+ * The slots in the keys of a name's permits, in the order of the queue. Immutable.
  *
- * <p>A key is <i>in conflict</i> if it says no slot, or one that a key ahead of it says; it is <i>settled</i> if neither it nor
- * any key ahead of it is in conflict. Who has room holds if its key is settled.
+ * <p>A key is <i>in conflict</i> if it has no slot, or the slot of a key ahead. It is <i>settled</i> if neither it nor
+ * any key ahead is in conflict. A key that has room holds its permits if it is settled.
  *
- * <p><b>The rule</b> is that a slot is written over only in a key that is in conflict in the moment of the write. That moment
- * is told by its revision and, if it says a slot, by another key's saying the same ({@link Change#because}). Anybody may do it:
- * who has room writes the slots of all in conflict up to its own key, so that it need not wait for those who stand still.
+ * <p><b>The rule:</b> a slot is only replaced in a key that is in conflict at the moment of the write. The write checks
+ * this by the key's revision and, if it has a slot, by another key with the same slot ({@link Change#because}). Any
+ * client may do so: a client that has room writes the slots of all keys in conflict up to its own, so it need not wait
+ * for stalled clients.
  *
  * <ol>
- *   <li><b>Who is settled stays so, with its slot</b>: the rule keeps everybody off, those ahead of it are settled too, and
- *       besides they can only leave. New keys come behind.
+ *   <li><b>A settled key stays settled and keeps its slot</b>: the rule forbids replacing it, all keys ahead are
+ *       settled too, and keys ahead only leave. New keys come behind.
  *   <li><b>No slot has two holders</b>: of two keys with one slot, the one behind is in conflict.
- *   <li><b>The tokens of a slot rise</b>: when somebody becomes a holder, all who are ahead, and have lower tokens, are settled
- *       with other slots, and stay so. Of whomever is behind, nobody holds before it is settled itself.
- *   <li><b>Nobody waits for good</b>: those ahead of one who has room are fewer than the limit, so there is a slot for each.
+ *   <li><b>The tokens of a slot rise</b>: when a key becomes a holder, all keys ahead, with lower tokens, are settled
+ *       with other slots, and stay so. A key behind holds only when it is settled itself.
+ *   <li><b>Every waiter with room proceeds</b>: fewer keys than the limit are ahead of it, so there is a slot for each.
  * </ol>
  */
 final class PermitSlots {
     private final List<DemandLine.Place> places;
-    /** For each place in conflict the one ahead of it that says the same slot; itself if it says none. */
+    /** For each entry in conflict, the entry ahead with the same slot; the entry itself if it has no slot. */
     private final Map<Integer, Integer> conflicts = new HashMap<>();
 
     private final int settled;
@@ -37,16 +38,16 @@ final class PermitSlots {
     /**
      * A slot to be written.
      *
-     * @param index the place, which is in conflict
-     * @param slot what it is to say
-     * @param because the place ahead that says the same as it does now; itself if it says none
+     * @param index the entry, which is in conflict
+     * @param slot the new slot
+     * @param because the entry ahead with the same slot as it has now; the entry itself if it has none
      */
     record Change(int index, int slot, int because) {}
 
     /**
-     * Looks at a line.
+     * Analyses a queue.
      *
-     * @param places in the order of the queue, with what their keys say
+     * @param places the entries in the order of the queue
      */
     PermitSlots(List<DemandLine.Place> places) {
         this.places = List.copyOf(places);
@@ -73,12 +74,12 @@ final class PermitSlots {
         return places.get(index).slot();
     }
 
-    /** Whether a place holds as soon as it has room. */
+    /** Whether an entry holds as soon as it has room. */
     boolean isSettled(int index) {
         return index < settled;
     }
 
-    /** The line with the slots of those who are settled, and none of the others': so who has room and a slot holds. */
+    /** The queue with only the slots of settled entries, so that an entry with room and a slot is a holder. */
     DemandLine line() {
         List<DemandLine.Place> valid = new ArrayList<>();
         for (int i = 0; i < places.size(); i++) {
@@ -91,13 +92,13 @@ final class PermitSlots {
     }
 
     /**
-     * Returns what settles a place that has room. All who look at the same line give the same place the same slot, and spare
-     * those behind who have room as well.
+     * Returns the changes that settle an entry that has room. All clients compute the same slot for the same entry from
+     * the same queue, and leave the slots of entries with room behind it unchanged.
      *
-     * @param index the place
-     * @param line which tells who has room
-     * @return the slots to be written, in the order of the queue; empty if it is settled, or if there is no slot for one ahead who
-     *     asked with another limit and has no room
+     * @param index the entry
+     * @param line the queue that determines which entries have room
+     * @return the slots to write, in the order of the queue; empty if the entry is settled, or if there is no slot for
+     *     an entry ahead that has another limit and no room
      */
     List<Change> changesFor(int index, DemandLine line) {
         BitSet ahead = new BitSet();

@@ -2,6 +2,7 @@ package dev.holdfast.lock.etcd;
 
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.spi.BackendInfo;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
 import io.etcd.jetcd.Txn;
@@ -11,28 +12,39 @@ import io.etcd.jetcd.op.Op;
 import io.etcd.jetcd.options.DeleteOption;
 import io.etcd.jetcd.options.GetOption;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * The fair queue. Invariant: among the keys of a lock's name, the one with the lowest create revision holds the lock; so does
- * a share with nothing but shares before it, and permits for which those before them leave room ({@link PermitLine}). A create
- * revision is unique and rises with every transaction, so it is also the fencing token: what cannot be held at once has tokens in
- * the order in which it is held. Of shares that wait for the same lock, one may learn of its turn after another with a higher token.
+ * The fair queue. Invariant: among the keys of a lock's name, the one with the lowest create revision holds the lock. A
+ * share holds if only shares are ahead, and permits hold if those ahead leave room ({@link PermitLine}). A create
+ * revision is unique and rises with every transaction, so it is also the fencing token: the tokens of grants that
+ * exclude each other are in the order of the grants. Of several shares that wait for the same lock, a share with a
+ * lower token may detect its turn later.
  *
- * <p>An attempt is one {@link ConditionalWrite}, which reads the own key and the one before it by the same transaction.
- * Writing again what is there keeps its create revision, so a repeated attempt changes no order; and a waiter whose key was
- * lost with its lease gets a new one at the end of the queue, never a grant on the strength of the old one
- * (etcd-io/etcd#11456, #19597). Between its attempts a waiter only reads ({@link WaiterLook}). Who waits for a lock and
- * has few ahead knows them all, and needs no further attempt: it hears when it is first ({@link ShortLine}, {@link HandOver}).
+ * <p>An attempt is one {@link ConditionalWrite}, which reads the own key and the keys ahead in the same transaction.
+ * Repeating a write keeps the create revision, so a repeated attempt changes no order. A waiter whose key expired with
+ * its lease gets a new key at the end of the queue, never a grant based on the old one (etcd-io/etcd#11456, #19597).
+ * Between attempts a waiter only reads ({@link WaiterLook}). A waiter for a lock with few keys ahead watches them all
+ * and needs no further attempt: it detects when it is first ({@link ShortLine}, {@link HandOver}).
  *
- * <p>After the ideas of etcd's concurrency.Mutex (Go, client v3), with the predecessor in the same reply. Keys are used
- * again by the same client ({@link QueueSlots}); yet a late or repeated release deletes no later acquisition's key
- * (#22082): a key is deleted either only if it bears the acquisition's own value, or, which costs etcd less, whatever it
- * bears, and then no other acquisition gets the key before that deletion has been answered.
+ * <p>Based on etcd's concurrency.Mutex (Go, client v3), with the predecessor in the same reply. A client reuses its
+ * keys ({@link QueueSlots}), but a late or repeated release deletes no later acquisition's key (#22082). A key is
+ * deleted on condition that it has the acquisition's own value. Or it is deleted unconditionally, which costs etcd
+ * less, and then no other acquisition gets the key before that deletion was answered.
  */
 final class QueueProtocol implements EtcdProtocol {
+    private static final BackendInfo INFO = BackendInfo.named("etcd")
+            .fifo(true)
+            .minLeaseMillis(2_000)
+            .pollMinMillis(5_000)
+            .pollMaxMillis(5_000)
+            .listing(true)
+            .demands(EnumSet.allOf(Demand.Kind.class))
+            .handsOver(true)
+            .build();
     private static final DeleteOption WITH_PREVIOUS =
             DeleteOption.builder().withPrevKV(true).build();
 
@@ -45,33 +57,39 @@ final class QueueProtocol implements EtcdProtocol {
     }
 
     @Override
-    public ByteSequence key(AcquisitionId acquisition, QueueSlots.Slot slot) {
-        return keys.place(acquisition, slot);
+    public BackendInfo info() {
+        return INFO;
     }
 
     @Override
-    public List<Op> attempt(EtcdAcquisition place, EtcdAcquisition.Write write) {
-        String name = place.acquisition().name();
-        if (place.acquisition().demand() instanceof Demand.Permits asked) {
-            SlotPlan plan = place.takePlan();
+    public ByteSequence key(AcquisitionId acquisition, QueueSlots.Slot slot) {
+        return keys.acquisitionKey(acquisition, slot);
+    }
+
+    @Override
+    public List<Op> attempt(EtcdAcquisition acquisition, KeyWrite write) {
+        String name = acquisition.id().name();
+        if (acquisition.id().demand() instanceof Demand.Permits asked) {
+            SlotPlan plan = acquisition.takePlan();
             List<Op> ops = new ArrayList<>(plan == null ? List.of() : plan.ahead());
-            ops.add(place.put(write, plan));
+            ops.add(acquisition.put(write, plan));
             ops.add(limits.setIfNone(name, asked.limit()));
             ops.add(Op.get(keys.queue(name), PermitLine.wholeQueue()));
             return ops;
         }
-        // Of a lock: its own key, those ahead of it in a short line, and one more, by which a longer line is known.
-        GetOption ahead = isShare(place)
+        // For a lock: its own key, up to MAX_AHEAD keys ahead, and one more key that shows whether the queue
+        // is longer.
+        GetOption ahead = isShare(acquisition)
                 ? upTo(write.created(), keys.sharesStart(name), 1)
-                : upTo(write.created(), keys.queueEnd(name), 2 + ShortLine.MOST_AHEAD);
-        return List.of(place.put(write, null), Op.get(keys.queue(name), ahead));
+                : upTo(write.created(), keys.queueEnd(name), 2 + ShortLine.MAX_AHEAD);
+        return List.of(acquisition.put(write, null), Op.get(keys.queue(name), ahead));
     }
 
-    private static boolean isShare(EtcdAcquisition place) {
-        return place.acquisition().demand() instanceof Demand.Shared;
+    private static boolean isShare(EtcdAcquisition acquisition) {
+        return acquisition.id().demand() instanceof Demand.Shared;
     }
 
-    /** The last keys that are not behind the own one, which is the newest if it is new, and otherwise has a known revision. */
+    /** The last keys that are not behind the own key, which is the newest key or has a known revision. */
     private static GetOption upTo(long ownRevision, ByteSequence end, long limit) {
         GetOption.Builder option = GetOption.builder()
                 .withRange(end)
@@ -85,9 +103,9 @@ final class QueueProtocol implements EtcdProtocol {
     }
 
     @Override
-    public Outcome outcome(EtcdAcquisition place, ConditionalWrite.Result result) {
+    public Outcome outcome(EtcdAcquisition acquisition, ConditionalWrite.Result result) {
         if (result instanceof ConditionalWrite.Result.Written written) {
-            return queued(place, written);
+            return queued(acquisition, written);
         }
         if (result instanceof ConditionalWrite.Result.Foreign foreign) {
             return new Outcome.Taken(foreign.present());
@@ -95,66 +113,71 @@ final class QueueProtocol implements EtcdProtocol {
         return result instanceof ConditionalWrite.Result.Ended ? new Outcome.Ended() : new Outcome.Changed();
     }
 
-    private Outcome queued(EtcdAcquisition place, ConditionalWrite.Result.Written written) {
+    private Outcome queued(EtcdAcquisition acquisition, ConditionalWrite.Result.Written written) {
         List<KeyValue> read = written.reply().getGetResponses().get(0).getKvs();
         long at = written.reply().getHeader().getRevision();
-        if (place.acquisition().demand() instanceof Demand.Permits) {
-            return permits(place, new PermitLine(read, at));
+        if (acquisition.id().demand() instanceof Demand.Permits) {
+            return permits(acquisition, new PermitLine(read, at));
         }
-        int own = isShare(place) ? 0 : 1; // whether the own key was read: it is the first, as it is the newest
+        int own = isShare(acquisition)
+                ? 0
+                : 1; // whether the own key was read: then it is first in the reply, as the newest
         if (read.size() <= own) {
             return new Outcome.Held(written.created(), 0);
         }
         KeyValue before = read.get(own);
-        if (own == 1 && read.size() <= 1 + ShortLine.MOST_AHEAD) {
-            ShortLine line = ShortLine.of(place, keys);
-            return line.knows(place.key(), written.created(), read, at)
+        if (own == 1 && read.size() <= 1 + ShortLine.MAX_AHEAD) {
+            ShortLine line = ShortLine.of(acquisition, keys);
+            return line.update(acquisition.key(), written.created(), read, at)
                     ? new Outcome.Changed()
                     : new Outcome.Queued(line);
         }
-        return new Outcome.Queued(new BehindOne(place, before.getKey(), before.getCreateRevision(), at));
+        return new Outcome.Queued(new BehindOne(acquisition, before.getKey(), before.getCreateRevision(), at));
     }
 
-    private Outcome permits(EtcdAcquisition place, PermitLine line) {
-        PermitLine.Turn turn = line.turnOf(place);
+    private Outcome permits(EtcdAcquisition acquisition, PermitLine line) {
+        PermitLine.Turn turn = line.turnOf(acquisition);
         if (turn instanceof PermitLine.Turn.OtherLimit other) {
             return new Outcome.OtherLimit(other.limit());
         }
         if (turn instanceof PermitLine.Turn.None) {
-            return new Outcome.Queued(place.inLine(keys, line));
+            return new Outcome.Queued(InLine.of(acquisition, keys, line));
         }
         if (turn instanceof PermitLine.Turn.Held held) {
-            return new Outcome.Held(place.seen().created(), held.slot());
+            return new Outcome.Held(acquisition.seen().created(), held.slot());
         }
         if (turn instanceof PermitLine.Turn.Room room) {
-            place.plan(room.plan());
+            acquisition.plan(room.plan());
         }
         return new Outcome.Changed();
     }
 
     @Override
-    public CompletableFuture<Boolean> remove(EtcdCalls calls, EtcdAcquisition place, long revision, List<Op> rest) {
-        return revision != 0 && rest.isEmpty() && place.mayDelete()
-                ? delete(calls, place, revision)
-                : deleteOwn(calls, place, revision, rest);
+    public CompletableFuture<Boolean> remove(
+            EtcdCalls calls, EtcdAcquisition acquisition, long revision, List<Op> rest) {
+        return revision != 0 && rest.isEmpty() && acquisition.ownKey().beginDeletion()
+                ? delete(calls, acquisition, revision)
+                : deleteOwn(calls, acquisition, revision, rest);
     }
 
     /**
-     * Deletes the key whatever it holds, after a grant. jetcd does not send a deletion again but if etcd has refused
-     * it. One without an answer stays counted, so that no other acquisition gets the key.
+     * Deletes the key unconditionally, after a grant. jetcd repeats a deletion only if etcd refused it. A deletion
+     * without an answer stays counted, so that no other acquisition gets the key.
      */
-    private static CompletableFuture<Boolean> delete(EtcdCalls calls, EtcdAcquisition place, long revision) {
-        return calls.delete(place.key(), WITH_PREVIOUS).thenApply(deleted -> {
-            place.deleted();
+    private static CompletableFuture<Boolean> delete(EtcdCalls calls, EtcdAcquisition acquisition, long revision) {
+        return calls.delete(acquisition.key(), WITH_PREVIOUS).thenApply(deleted -> {
+            acquisition.ownKey().endDeletion();
             return isThere(deleted, revision);
         });
     }
 
     private static CompletableFuture<Boolean> deleteOwn(
-            EtcdCalls calls, EtcdAcquisition place, long revision, List<Op> rest) {
+            EtcdCalls calls, EtcdAcquisition acquisition, long revision, List<Op> rest) {
         List<Op> ops = new ArrayList<>(rest);
-        ops.add(Op.delete(place.key(), WITH_PREVIOUS));
-        Txn conditional = calls.txn().If(place.ownership().toArray(new Cmp[0])).Then(ops.toArray(new Op[0]));
+        ops.add(Op.delete(acquisition.key(), WITH_PREVIOUS));
+        Txn conditional = calls.txn()
+                .If(acquisition.ownKey().ownership().toArray(new Cmp[0]))
+                .Then(ops.toArray(new Op[0]));
         return (rest.isEmpty() ? conditional : conditional.Else(rest.toArray(new Op[0])))
                 .commit()
                 .thenApply(

@@ -8,19 +8,19 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 
 /**
- * Which keys of a queue this client uses. etcd keeps a deleted key in its index until it is compacted, which by default is
- * never, and passes over it whenever it reads the queue. So a client does not make a new key for each acquisition, but
- * takes the first one of its own that no acquisition uses: usually always the same.
+ * The queue keys that this client uses. etcd keeps a deleted key in its index until compaction, which by default never
+ * happens, and skips it at each read of the queue. So a client does not create a new key for each acquisition, but
+ * takes its first key that no acquisition uses, usually the same one.
  *
- * <p>A key is given back when nothing that its acquisition sent can arrive any more. Where that is never known, because a
- * deletion has no answer, no key of the client's present series is used again: all names go over to a new series, whose keys
- * differ. So there is nothing to remember, however many deletions stay unanswered. Thread-safe.
+ * <p>A key is given back when no request of its acquisition can arrive any more. If that is never certain, because a
+ * deletion has no answer, no key of the client's present series is used again: all names change to a new series with
+ * different keys. So no state is kept, however many deletions have no answer. Thread-safe.
  */
 final class QueueSlots {
     /**
-     * Keys that belong together.
+     * A set of keys.
      *
-     * @param id part of what makes the keys unique, so that no two clients, and no two series, share any
+     * @param id makes the keys unique, so that no two clients and no two series share a key
      * @param used the numbers in use, by name
      */
     private record Series(OwnerId id, ConcurrentMap<String, BitSet> used) {
@@ -32,11 +32,11 @@ final class QueueSlots {
     private volatile Series current = Series.next();
 
     /**
-     * The end of a key, unique among all queues, so that a key is known by it whatever a client's namespace puts before it.
+     * The ending of a key. It is unique among all queues, so it identifies the key whatever a client's namespace adds.
      *
-     * @param series what it belongs to
+     * @param series the series
      * @param of unique to the series and the name
-     * @param number which of them
+     * @param number the number within the series and the name
      */
     record Slot(OwnerId series, UUID of, int number) {
         @Override
@@ -68,14 +68,14 @@ final class QueueSlots {
         }
     }
 
-    /** Never uses that key again, and none of its series. */
+    /** Ends the use of that key and of its series. */
     void retire(Slot slot) {
         if (current.id().equals(slot.series())) {
             current = Series.next();
         }
     }
 
-    /** How many names have keys in use, of the present series. */
+    /** The number of names with keys in use in the present series. */
     int names() {
         return current.used().size();
     }

@@ -1,24 +1,25 @@
 package dev.holdfast.lock.etcd;
 
 /**
- * The clocks just before a request was sent. The monotonic clock of most systems stands still while the machine is suspended;
- * the wall clock does not, so it tells how long that was. It can only make what has passed longer, never shorter. Immutable.
+ * The clocks just before a request was sent. Most systems stop the monotonic clock while the machine is suspended, but
+ * not the wall clock, which therefore shows the length of the suspension. It can only increase the computed age, never
+ * reduce it. Immutable.
  *
  * @param nanos the monotonic clock
- * @param wallAheadNanos by how much the wall clock was ahead of it
+ * @param wallAheadNanos the difference of the wall clock to the monotonic clock
  */
 record SentAt(long nanos, long wallAheadNanos) {
     /** The wall clock is read in whole milliseconds. */
     private static final long RESOLUTION_NANOS = 1_000_000;
 
-    /** Now. A thread that stands still between the two reads makes what passes later longer. */
+    /** Now. A pause of the thread between the two reads increases later ages. */
     static SentAt now() {
         long wallNanos = System.currentTimeMillis() * 1_000_000;
         long nanos = System.nanoTime();
         return new SentAt(nanos, wallNanos - nanos);
     }
 
-    /** How long ago that was at the given monotonic time, by the clock that says more; counts all suspensions until now. */
+    /** The age at the given monotonic time, by the clock that shows more; includes all suspensions until now. */
     long ageNanos(long nowNanos) {
         long nanosNow = System.nanoTime();
         long aheadNow = System.currentTimeMillis() * 1_000_000 - nanosNow;

@@ -10,26 +10,28 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * An etcd lease that many keys of one client share. What is certain about it is counted on this process's clocks from
- * before the acknowledged grant or keep-alive was sent ({@link SentAt}): until then no server ends it by itself.
+ * An etcd lease that many keys of one client share. Its certain lifetime counts on this process's clocks, from before
+ * the acknowledged grant or keep-alive was sent ({@link SentAt}): no server ends it by itself earlier.
  *
  * <p>Thread-safe.
  */
 final class SharedLease {
-    /** After so many tombstones the lease takes no more acquisitions, so that it ends and they with it. */
-    private static final int TOMBSTONES = 64;
+    /**
+     * After this number of tombstones, the lease takes no more acquisitions, so that it ends together with the
+     * tombstones.
+     */
+    private static final int MAX_TOMBSTONES = 64;
 
     /**
-     * What the keys on one lease may add up to, so that etcd's list of them stays below gRPC's 4 MB also
-     * with a namespace before each of them.
+     * The maximum size of the keys on one lease. It keeps etcd's list of them below gRPC's 4 MB, with a namespace too.
      */
-    private static final long FULL_BYTES = 1_000_000;
+    private static final long MAX_KEY_BYTES = 1_000_000;
 
     private final long id;
     private final long ttlNanos;
     private final long term;
     private final AtomicReference<SentAt> confirmed;
-    private final Set<EtcdAcquisition> members = ConcurrentHashMap.newKeySet();
+    private final Set<LeaseMember> members = ConcurrentHashMap.newKeySet();
     private final AtomicLong keyBytes = new AtomicLong();
     private final AtomicInteger tombstones = new AtomicInteger();
     private final AtomicBoolean upkeep = new AtomicBoolean();
@@ -51,48 +53,48 @@ final class SharedLease {
         return ttlNanos;
     }
 
-    /** The Raft term in which it was granted. */
+    /** The Raft term in which the lease was granted. */
     long term() {
         return term;
     }
 
-    Set<EtcdAcquisition> members() {
+    Set<LeaseMember> members() {
         return members;
     }
 
-    void join(EtcdAcquisition place) {
-        if (members.add(place)) {
-            keyBytes.addAndGet(place.key().size());
+    void join(LeaseMember member) {
+        if (members.add(member)) {
+            keyBytes.addAndGet(member.key().size());
         }
     }
 
-    void leave(EtcdAcquisition place) {
-        if (members.remove(place)) {
-            keyBytes.addAndGet(-place.key().size());
+    void leave(LeaseMember member) {
+        if (members.remove(member)) {
+            keyBytes.addAndGet(-member.key().size());
         }
     }
 
-    /** Whether its keys are so many that the next ones go to another lease. */
+    /** Whether further keys must go to another lease. */
     boolean isFull() {
-        return keyBytes.get() >= FULL_BYTES;
+        return keyBytes.get() >= MAX_KEY_BYTES;
     }
 
-    /** True while a task looks after the lease on behalf of waiting members. */
+    /** True while a task renews the lease for waiting members. */
     AtomicBoolean upkeep() {
         return upkeep;
     }
 
-    /** A keep-alive that was sent at that time has been acknowledged. */
-    void confirmed(SentAt sent) {
+    /** A keep-alive that was sent at that time was acknowledged. */
+    void confirm(SentAt sent) {
         confirmed.accumulateAndGet(sent, SentAt::or);
     }
 
-    /** How old the newest confirmation is, counted from its sending. */
+    /** The age of the newest confirmation, counted from its sending. */
     long ageNanos(long nowNanos) {
         return Objects.requireNonNull(confirmed.get()).ageNanos(nowNanos);
     }
 
-    /** For how long after the given time the lease certainly lasts; negative if that is not known any more. */
+    /** How long the lease certainly lasts after the given time; negative if it may have ended. */
     long certainNanos(long nowNanos) {
         return ttlNanos - ageNanos(nowNanos);
     }
@@ -101,18 +103,18 @@ final class SharedLease {
         return gone;
     }
 
-    /** The server said that the lease has ended. Returns false if that was known. */
+    /** The server reported the end of the lease. Returns false if that was known. */
     boolean end() {
         boolean news = !gone;
         gone = true;
         return news;
     }
 
-    void tombstoned() {
+    void addTombstone() {
         tombstones.incrementAndGet();
     }
 
-    /** Something of an ended acquisition may still arrive on it: what else is on it is to move away. */
+    /** A write of an ended acquisition may still arrive on it, so all other keys on it must move. */
     void condemn() {
         condemned = true;
     }
@@ -121,9 +123,9 @@ final class SharedLease {
         return condemned;
     }
 
-    /** Whether the lease takes no more acquisitions, and is to end as soon as nobody uses it. */
+    /** Whether the lease takes no more acquisitions, and must end as soon as it is unused. */
     boolean isRetired() {
-        return condemned || tombstones.get() >= TOMBSTONES;
+        return condemned || tombstones.get() >= MAX_TOMBSTONES;
     }
 
     boolean isUsable(long nowNanos) {

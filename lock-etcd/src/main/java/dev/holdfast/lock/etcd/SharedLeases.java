@@ -14,40 +14,40 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The leases of one client: one for each TTL, made when it is first needed. It is kept alive by the renewals of its
- * grants, by a task of its own while a key waits on it, and by an acquisition that finds it older than a twentieth of
- * its TTL. A lease that nobody uses lapses by itself, so that an idle client sends nothing.
+ * The leases of one client: one for each TTL, granted on first use. A lease is renewed with its grants, by a task while
+ * a key waits on it, and by an acquisition that finds its last confirmation older than a twentieth of its TTL. An
+ * unused lease expires, so an idle client sends nothing.
  *
- * <p><b>Leaders that wake up.</b> A leader that was paused may, when it wakes up, have all leases revoked that it believes to
- * have run out, although its successor has renewed them (etcd-io/etcd#15247; the check that 3.4.31 and 3.5.13 brought is
- * left out for a moment after a tick). It cannot know of leases that were granted since. So a lease of an older Raft
- * term takes no more acquisitions, and {@link EtcdRenewal} moves what is held to a new one.
+ * <p><b>Resumed leaders.</b> A leader that was paused may, when it resumes, revoke all leases that have run out by its
+ * clock, although its successor has renewed them (etcd-io/etcd#15247; the check in 3.4.31 and 3.5.13 is skipped briefly
+ * after a tick). It does not have leases that were granted later. So a lease of an older Raft term takes no more
+ * acquisitions, and renewals move held keys to a new one.
  *
  * <p>Thread-safe.
  */
 final class SharedLeases {
-    /** etcd's floor with its default election time-out: one and a half of it, rounded up to seconds. */
-    static final long SHORTEST_TTL_SECONDS = 2;
+    /** etcd's minimum with its default election timeout: 1.5 times that, rounded up to seconds. */
+    static final long MIN_TTL_SECONDS = 2;
 
     private static final Logger LOG = LoggerFactory.getLogger(SharedLeases.class);
 
     private final EtcdCalls calls;
-    private final BiConsumer<EtcdAcquisition, String> onGone;
+    private final BiConsumer<LeaseMember, String> onGone;
     private final ConcurrentMap<Long, CompletableFuture<SharedLease>> current = new ConcurrentHashMap<>();
     private final ConcurrentMap<SharedLease, CompletableFuture<Void>> renewals = new ConcurrentHashMap<>();
     private final Set<SharedLease> all = ConcurrentHashMap.newKeySet();
     private volatile boolean closed;
 
-    SharedLeases(EtcdCalls calls, BiConsumer<EtcdAcquisition, String> onGone) {
+    SharedLeases(EtcdCalls calls, BiConsumer<LeaseMember, String> onGone) {
         this.calls = calls;
         this.onGone = onGone;
     }
 
     static long ttlSeconds(long leaseMillis) {
-        return Math.max(SHORTEST_TTL_SECONDS, (leaseMillis + 999) / 1_000);
+        return Math.max(MIN_TTL_SECONDS, (leaseMillis + 999) / 1_000);
     }
 
-    /** The lease for a TTL: an existing one that certainly lasts for more than a third of it, or a new one. */
+    /** The lease for a TTL: an existing one that certainly lasts longer than a third of it, or a new one. */
     CompletableFuture<SharedLease> obtain(long ttlSeconds, long timeoutMillis) {
         while (true) {
             CompletableFuture<SharedLease> present = current.get(ttlSeconds);
@@ -74,12 +74,12 @@ final class SharedLeases {
                 && !present.join().isFull();
     }
 
-    /** Whether what is on the lease may stay there. */
+    /** Whether keys on the lease may stay there. */
     boolean isGood(SharedLease lease) {
         return lease.isUsable(System.nanoTime()) && !isOutdated(lease);
     }
 
-    /** Whether what is on the lease is to move to another: there was a new leader since, or it is to end. */
+    /** Whether keys on the lease must move to another one: the leader has changed, or the lease must end. */
     boolean isOutdated(SharedLease lease) {
         return lease.term() < calls.latestTerm() || lease.isCondemned();
     }
@@ -95,7 +95,7 @@ final class SharedLeases {
                 call.thenAccept(late -> calls.revoke(late.getID()));
                 return;
             }
-            calls.seen(reply);
+            calls.noteTerm(reply);
             long term = Math.max(known, reply.getHeader().getRaftTerm());
             SharedLease lease = new SharedLease(reply.getID(), reply.getTTL(), sent, term);
             all.add(lease);
@@ -108,7 +108,7 @@ final class SharedLeases {
         });
     }
 
-    /** Forgets leases that ended long ago by any clock. */
+    /** Removes leases that ended long ago by any clock. */
     private void prune() {
         long now = System.nanoTime();
         all.removeIf(lease ->
@@ -120,12 +120,12 @@ final class SharedLeases {
         return all.stream().filter(lease -> lease.id() == id && !lease.isGone()).findFirst();
     }
 
-    /** Renews a lease once; callers at the same time share the call. See {@link KeepAlive#send}. */
+    /** Renews a lease once; concurrent callers share the call. See {@link KeepAlive#send}. */
     CompletableFuture<Void> renew(SharedLease lease, long timeoutMillis) {
         CompletableFuture<Void> result = new CompletableFuture<>();
-        CompletableFuture<Void> underWay = renewals.putIfAbsent(lease, result);
-        if (underWay != null) {
-            return underWay;
+        CompletableFuture<Void> inFlight = renewals.putIfAbsent(lease, result);
+        if (inFlight != null) {
+            return inFlight;
         }
         KeepAlive.send(calls, lease, timeoutMillis).whenComplete((ok, failure) -> {
             renewals.remove(lease, result);
@@ -133,7 +133,7 @@ final class SharedLeases {
                 result.complete(null);
             } else {
                 if (EtcdFailures.isLeaseGone(failure)) {
-                    gone(lease, "etcd does not know the lease any more: expired or revoked");
+                    markGone(lease, "etcd no longer has the lease: expired or revoked");
                 }
                 result.completeExceptionally(failure);
             }
@@ -141,18 +141,18 @@ final class SharedLeases {
         return result;
     }
 
-    /** The server has said that a lease has ended: tells everyone whose key was on it, once. */
-    void gone(SharedLease lease, String detail) {
+    /** The server reported the end of a lease: notifies the members once. */
+    void markGone(SharedLease lease, String detail) {
         if (lease.end()) {
             all.remove(lease);
-            lease.members().forEach(place -> onGone.accept(place, lease + ": " + detail));
+            lease.members().forEach(acquisition -> onGone.accept(acquisition, lease + ": " + detail));
         }
     }
 
-    /** Keeps a lease alive for as long as a key waits on it. */
-    void lookAfter(SharedLease lease) {
+    /** Renews a lease regularly while a key waits on it. */
+    void keepAlive(SharedLease lease) {
         if (lease.upkeep().compareAndSet(false, true)) {
-            again(lease, thirdNanos(lease) - lease.ageNanos(System.nanoTime()));
+            scheduleUpkeep(lease, thirdNanos(lease) - lease.ageNanos(System.nanoTime()));
         }
     }
 
@@ -160,24 +160,24 @@ final class SharedLeases {
         if (closed || lease.isGone() || !isWaitedOn(lease)) {
             lease.upkeep().set(false);
             if (!closed && !lease.isGone() && isWaitedOn(lease)) {
-                lookAfter(lease);
+                keepAlive(lease);
             }
             return;
         }
         long restNanos = thirdNanos(lease) - lease.ageNanos(System.nanoTime());
         if (restNanos > 0) {
-            again(lease, restNanos);
+            scheduleUpkeep(lease, restNanos);
             return;
         }
         renew(lease, TimeUnit.NANOSECONDS.toMillis(thirdNanos(lease))).whenComplete((ok, failure) -> {
             if (failure != null) {
-                LOG.debug("{}: renewal for waiting keys failed, trying again", lease, failure);
+                LOG.debug("{}: renewal for waiting keys failed; retrying", lease, failure);
             }
-            again(lease, TimeUnit.MILLISECONDS.toNanos(100));
+            scheduleUpkeep(lease, TimeUnit.MILLISECONDS.toNanos(100));
         });
     }
 
-    private void again(SharedLease lease, long delayNanos) {
+    private void scheduleUpkeep(SharedLease lease, long delayNanos) {
         try {
             calls.executor().schedule(() -> upkeep(lease), Math.max(0, delayNanos), TimeUnit.NANOSECONDS);
         } catch (RejectedExecutionException e) {
@@ -186,7 +186,7 @@ final class SharedLeases {
     }
 
     private static boolean isWaitedOn(SharedLease lease) {
-        return lease.members().stream().anyMatch(EtcdAcquisition::isWaiting);
+        return lease.members().stream().anyMatch(LeaseMember::isWaiting);
     }
 
     private static long thirdNanos(SharedLease lease) {
@@ -194,14 +194,14 @@ final class SharedLeases {
     }
 
     /** Ends a lease that takes no more acquisitions and has none left. */
-    void left(SharedLease lease) {
+    void revokeIfRetired(SharedLease lease) {
         if (lease.isRetired() && lease.members().isEmpty() && lease.end()) {
             all.remove(lease);
             calls.revoke(lease.id());
         }
     }
 
-    /** Revokes all leases but those that are to run out by themselves. */
+    /** Revokes all leases except the given ones, which expire. */
     CompletableFuture<Void> close(Set<SharedLease> kept) {
         closed = true;
         long now = System.nanoTime();

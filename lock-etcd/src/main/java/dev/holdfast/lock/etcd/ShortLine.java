@@ -15,19 +15,19 @@ import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * The place of a waiter for a lock that knows all who are ahead of it, because they are few. It hears of all deletions in the line, by
- * its client's {@link NameWatch}, and so knows by itself when it is first: those ahead only leave, and whoever comes later
- * is behind. That is as certain as an attempt's answer. A deletion is heard in its order, so as long as that of its own
- * key was not heard, its key was there in the moment in which the last one ahead left. Where something may not have been
- * heard, because the watch has begun later than the last read, it is not first before the next read.
+ * The ticket of a waiter for a lock with few keys ahead, which it tracks. Its client's {@link NameWatch} delivers all
+ * deletions in the queue, so it detects by itself when it is first: the keys ahead only leave, and new keys come
+ * behind. That is as certain as an attempt's answer. Deletions arrive in order; if that of its own key has not arrived,
+ * its key existed when the last key ahead was deleted. If events may be missing, because the watch began later than the
+ * last read, it is not first before the next read.
  *
- * <p>Equal if it is the same acquisition's. Thread-safe.
+ * <p>Equal if it belongs to the same acquisition. Thread-safe.
  */
 final class ShortLine implements EtcdTicket {
-    /** With more ahead, a waiter hears only of the one before it, and asks when that one has left. */
-    static final int MOST_AHEAD = 8;
+    /** With more keys ahead, a waiter watches only its predecessor, and makes an attempt when that one has left. */
+    static final int MAX_AHEAD = 8;
 
-    /** That a key was deleted: its {@linkplain EtcdKeys#ending ending}, and the store's revision. */
+    /** The deletion of a key: its {@linkplain EtcdKeys#ending ending}, and the store's revision. */
     record Deletion(ByteSequence ending, long at) {
         static List<Deletion> of(WatchResponse heard) {
             List<Deletion> all = new ArrayList<>(1);
@@ -41,11 +41,11 @@ final class ShortLine implements EtcdTicket {
         }
     }
 
-    private final EtcdAcquisition place;
+    private final EtcdAcquisition acquisition;
     private final ByteSequence start;
     private final ByteSequence end;
     private final ReentrantLock mutex = new ReentrantLock();
-    /** Deletions that a read which is on its way may not know of yet. */
+    /** Deletions that may be missing in a pending read. */
     private final Map<ByteSequence, Long> deletedAt = new HashMap<>();
 
     private Set<ByteSequence> ahead = Set.of();
@@ -53,25 +53,25 @@ final class ShortLine implements EtcdTicket {
     private long created;
     private long revision;
     private boolean gone;
-    private boolean told;
-    /** Deletions up to that revision may not have been heard: only a read at it or after it tells. */
-    private long unheardUpTo;
+    private boolean newsTaken;
+    /** Deletions up to that revision may be missing: only a read at or after it is complete. */
+    private long unwatchedUpTo;
 
-    /** That place's, which is one and the same for as long as it waits. */
-    static ShortLine of(EtcdAcquisition place, EtcdKeys keys) {
-        return (ShortLine) place.lasting(() -> new ShortLine(place, keys));
+    /** The acquisition's ticket, which stays the same while it waits. */
+    static ShortLine of(EtcdAcquisition acquisition, EtcdKeys keys) {
+        return (ShortLine) acquisition.lastingTicket(() -> new ShortLine(acquisition, keys));
     }
 
-    private ShortLine(EtcdAcquisition place, EtcdKeys keys) {
-        String name = place.acquisition().name();
-        this.place = place;
+    private ShortLine(EtcdAcquisition acquisition, EtcdKeys keys) {
+        String name = acquisition.id().name();
+        this.acquisition = acquisition;
         this.start = keys.queue(name);
         this.end = keys.queueEnd(name);
     }
 
     @Override
-    public EtcdAcquisition place() {
-        return place;
+    public EtcdAcquisition acquisition() {
+        return acquisition;
     }
 
     @Override
@@ -84,13 +84,13 @@ final class ShortLine implements EtcdTicket {
         return DeletionWatch.deletions().withRange(end).build();
     }
 
-    /** Its own key and those ahead. */
+    /** Reads its own key and those ahead. */
     @Override
     public GetOption readOption() {
         return upTo(created());
     }
 
-    /** The keys of the line up to that create revision. */
+    /** The keys of the queue up to that create revision. */
     GetOption upTo(long created) {
         GetOption.Builder keys = GetOption.builder().withRange(end).withKeysOnly(true);
         return created == 0 ? keys.build() : keys.withMaxCreateRevision(created).build();
@@ -115,62 +115,62 @@ final class ShortLine implements EtcdTicket {
         }
     }
 
-    /** Whether it was heard that it is first, with a key that was created then. */
+    /** Whether it is certainly first, with a key of that create revision. */
     boolean isFirst(long createRevision) {
         mutex.lock();
         try {
-            return !gone && ahead.isEmpty() && created == createRevision && revision >= unheardUpTo;
+            return !gone && ahead.isEmpty() && created == createRevision && revision >= unwatchedUpTo;
         } finally {
             mutex.unlock();
         }
     }
 
-    /** What is heard from now on begins after that revision. */
-    void hearsFrom(long watchedFrom) {
+    /** Events arrive only from after that revision. */
+    void watchFrom(long watchedFrom) {
         mutex.lock();
         try {
-            unheardUpTo = Math.max(unheardUpTo, watchedFrom);
+            unwatchedUpTo = Math.max(unwatchedUpTo, watchedFrom);
         } finally {
             mutex.unlock();
         }
     }
 
     /**
-     * Takes what an attempt has read: its own key and all ahead of it. Returns whether what was heard since says that they have left,
-     * or that its key has.
+     * Takes the answer of an attempt: its own key and all keys ahead. Returns whether later events show that they have
+     * left, or that its own key has.
      */
-    boolean knows(ByteSequence ownKey, long createRevision, List<KeyValue> read, long at) {
+    boolean update(ByteSequence ownKey, long createRevision, List<KeyValue> read, long at) {
         mutex.lock();
         try {
             if (at >= revision) {
                 own = EtcdKeys.ending(ownKey);
                 created = createRevision;
-                look(read, at);
+                replace(read, at);
             }
-            return isNews();
+            return takeNews();
         } finally {
             mutex.unlock();
         }
     }
 
     @Override
-    public boolean isFreedBy(List<KeyValue> read, long at) {
+    public boolean onRead(List<KeyValue> read, long at) {
         mutex.lock();
         try {
             if (at >= revision) {
-                look(read, at);
+                replace(read, at);
             }
-            return isNews();
+            return takeNews();
         } finally {
             mutex.unlock();
         }
     }
 
-    private void look(List<KeyValue> read, long at) {
+    private void replace(List<KeyValue> read, long at) {
         revision = at;
         deletedAt.values().removeIf(before -> before <= at);
         gone = true;
-        told = false;
+        newsTaken = false;
         ahead = new HashSet<>();
         for (KeyValue key : read) {
             if (key.getCreateRevision() < created) {
@@ -178,48 +178,48 @@ final class ShortLine implements EtcdTicket {
             }
             gone &= key.getCreateRevision() != created;
         }
-        deletedAt.keySet().forEach(this::left);
+        deletedAt.keySet().forEach(this::removeKey);
     }
 
-    private void left(ByteSequence ending) {
+    private void removeKey(ByteSequence ending) {
         ahead.remove(ending);
         gone |= ending.equals(own);
     }
 
     @Override
-    public boolean isFreedBy(WatchResponse heard) {
-        return hears(Deletion.of(heard));
+    public boolean onEvents(WatchResponse heard) {
+        return onDeletions(Deletion.of(heard));
     }
 
-    /** Takes deletions in their order; returns whether it is to do something about them. */
-    boolean hears(Iterable<Deletion> deletions) {
+    /** Takes deletions in order; returns whether the waiter must be notified. */
+    boolean onDeletions(Iterable<Deletion> deletions) {
         mutex.lock();
         try {
             for (Deletion deletion : deletions) {
                 if (deletion.at() > revision) {
                     deletedAt.put(deletion.ending(), deletion.at());
-                    left(deletion.ending());
+                    removeKey(deletion.ending());
                 }
             }
-            return isNews();
+            return takeNews();
         } finally {
             mutex.unlock();
         }
     }
 
-    private boolean isNews() {
-        boolean news = !told && (gone || ahead.isEmpty());
-        told |= news;
+    private boolean takeNews() {
+        boolean news = !newsTaken && (gone || ahead.isEmpty());
+        newsTaken |= news;
         return news;
     }
 
     @Override
     public boolean equals(Object other) {
-        return other instanceof ShortLine that && place == that.place;
+        return other instanceof ShortLine that && acquisition == that.acquisition;
     }
 
     @Override
     public int hashCode() {
-        return System.identityHashCode(place);
+        return System.identityHashCode(acquisition);
     }
 }

@@ -1,7 +1,9 @@
 package dev.holdfast.lock.etcd;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.spi.BackendInfo;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Txn;
 import io.etcd.jetcd.kv.TxnResponse;
@@ -11,20 +13,36 @@ import io.etcd.jetcd.op.Op;
 import io.etcd.jetcd.options.DeleteOption;
 import io.etcd.jetcd.options.GetOption;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * The plain form: the lock is held while its one key exists, and the key's value names the owner. An attempt is a {@link
- * ConditionalWrite} that creates the key or tells whose it is; waiters leave nothing on the server and watch the key. The
- * value is unique to the acquisition, which makes a removal after an unknown outcome safe.
+ * The plain form: the lock is held while its one key exists, and the key's value identifies the owner. An attempt is a
+ * {@link ConditionalWrite} that creates the key or returns it. Waiters leave nothing on the server and watch the key.
+ * The value is unique to the acquisition, which makes a removal after an unknown outcome safe.
  */
 final class SingleKeyProtocol implements EtcdProtocol {
+    private static final BackendInfo INFO = BackendInfo.named("etcd")
+            .fifo(false)
+            .minLeaseMillis(2_000)
+            .pollMinMillis(5_000)
+            .pollMaxMillis(5_000)
+            .listing(true)
+            .demands(EnumSet.of(Demand.Kind.EXCLUSIVE))
+            .handsOver(false)
+            .build();
+
     private final EtcdKeys keys;
 
     SingleKeyProtocol(EtcdKeys keys) {
         this.keys = keys;
+    }
+
+    @Override
+    public BackendInfo info() {
+        return INFO;
     }
 
     @Override
@@ -33,28 +51,29 @@ final class SingleKeyProtocol implements EtcdProtocol {
     }
 
     @Override
-    public List<Op> attempt(EtcdAcquisition place, EtcdAcquisition.Write write) {
-        return List.of(place.put(write, null));
+    public List<Op> attempt(EtcdAcquisition acquisition, KeyWrite write) {
+        return List.of(acquisition.put(write, null));
     }
 
     @Override
-    public Outcome outcome(EtcdAcquisition place, ConditionalWrite.Result result) {
+    public Outcome outcome(EtcdAcquisition acquisition, ConditionalWrite.Result result) {
         if (result instanceof ConditionalWrite.Result.Written written) {
             return new Outcome.Held(written.created(), 0);
         }
         if (result instanceof ConditionalWrite.Result.Foreign foreign) {
             long created = foreign.present().getCreateRevision();
-            return new Outcome.Queued(new BehindOne(place, place.key(), created, foreign.at()));
+            return new Outcome.Queued(new BehindOne(acquisition, acquisition.key(), created, foreign.at()));
         }
         return result instanceof ConditionalWrite.Result.Ended ? new Outcome.Ended() : new Outcome.Changed();
     }
 
     @Override
-    public CompletableFuture<Boolean> remove(EtcdCalls calls, EtcdAcquisition place, long revision, List<Op> rest) {
+    public CompletableFuture<Boolean> remove(
+            EtcdCalls calls, EtcdAcquisition acquisition, long revision, List<Op> rest) {
         List<Op> ops = new ArrayList<>(rest);
-        ops.add(Op.delete(place.key(), DeleteOption.DEFAULT));
+        ops.add(Op.delete(acquisition.key(), DeleteOption.DEFAULT));
         Txn conditional = calls.txn()
-                .If(new Cmp(place.key(), Cmp.Op.EQUAL, CmpTarget.value(place.value(0))))
+                .If(new Cmp(acquisition.key(), Cmp.Op.EQUAL, CmpTarget.value(acquisition.value(0))))
                 .Then(ops.toArray(new Op[0]));
         return (rest.isEmpty() ? conditional : conditional.Else(rest.toArray(new Op[0])))
                 .commit()
@@ -76,7 +95,7 @@ final class SingleKeyProtocol implements EtcdProtocol {
         return EtcdKeys.bytes(keys.prefix() + encodedPrefix);
     }
 
-    /** Keys of longer prefixes, of queues and of tombstones lie in the same range. */
+    /** The same range contains keys of longer prefixes, of queues and of tombstones. */
     @Override
     public Optional<String> nameOf(String key) {
         int start = key.lastIndexOf(keys.prefix());

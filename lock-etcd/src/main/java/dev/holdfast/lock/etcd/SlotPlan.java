@@ -5,12 +5,12 @@ import io.etcd.jetcd.op.Op;
 import java.util.List;
 
 /**
- * What the next write for permits does besides, as {@link PermitSlots} has it: each part by a condition of its own, in the moment of
- * the write. So it does no harm however old the line is that it was made from, or however late it comes. Immutable.
+ * Additional slot writes of the next write for permits, as computed by {@link PermitSlots}. Each part has its own
+ * condition at the time of the write, so an outdated or late plan does no harm. Immutable.
  *
- * @param from the slot that the own key says now
- * @param to the slot that it is to say
- * @param because when: what must be true, beside the own key's saying that
- * @param ahead writes of the slots of others
+ * @param from the present slot of the own key
+ * @param to its new slot
+ * @param because the conditions, in addition to the own key having the present slot
+ * @param ahead writes of other keys' slots
  */
 record SlotPlan(int from, int to, List<Cmp> because, List<Op> ahead) {}

@@ -8,26 +8,26 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * How a waiter polls: it reads its own key and what it waits for, which costs no write and no entry in the Raft log. While
- * both are as they were, nothing has changed for it, and its watch goes on. The read may be stale; that makes it look
- * later, never earlier: those ahead of it only leave, and an attempt's write or the event of the last one's leaving grants the lock.
+ * A waiter's poll: it reads its own key and the keys ahead, which needs no write and no entry in the Raft log. While
+ * they are unchanged, its watch continues. A stale read can only delay the next attempt: keys ahead only leave, and
+ * only an attempt's write or the event of the last deletion grants the lock.
  */
 record WaiterLook(EtcdCalls calls, EtcdProtocol protocol) {
     private static final GetOption KEY_ONLY =
             GetOption.builder().withKeysOnly(true).build();
 
-    /** Completes with whether the waiter is still where its ticket says. */
+    /** Completes with whether the waiter's position is unchanged. */
     CompletableFuture<Boolean> isUnchanged(EtcdTicket ticket) {
-        EtcdAcquisition place = ticket.place();
-        Op own = Op.get(place.key(), KEY_ONLY);
+        EtcdAcquisition acquisition = ticket.acquisition();
+        Op own = Op.get(acquisition.key(), KEY_ONLY);
         Op before = Op.get(ticket.watched(), ticket.readOption());
         return EtcdCalls.guarded(() -> calls.txn().Then(own, before).commit()).thenApply(reply -> {
-            calls.seen(reply);
+            calls.noteTerm(reply);
             List<GetResponse> read = reply.getGetResponses();
-            boolean waits =
-                    !protocol.queues() || read.get(0).getKvs().stream().anyMatch(key -> isAsSeen(key, place.seen()));
+            boolean waits = !protocol.queues()
+                    || read.get(0).getKvs().stream().anyMatch(key -> isAsSeen(key, acquisition.seen()));
             return waits
-                    && !ticket.isFreedBy(read.get(1).getKvs(), reply.getHeader().getRevision());
+                    && !ticket.onRead(read.get(1).getKvs(), reply.getHeader().getRevision());
         });
     }
 

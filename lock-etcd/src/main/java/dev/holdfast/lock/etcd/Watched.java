@@ -7,24 +7,24 @@ import io.etcd.jetcd.options.WatchOption;
 import io.etcd.jetcd.watch.WatchResponse;
 import java.util.List;
 
-/** What is to be watched and read to learn when there may be room for a waiter. */
+/** Keys to watch and read until a waiter may proceed. */
 interface Watched {
 
-    /** The key to watch, or where the range of keys begins. */
+    /** The key to watch, or the first key of the range. */
     ByteSequence watched();
 
-    /** How to watch it: for deletions. */
+    /** The option for the watch, for deletions. */
     WatchOption watchOption();
 
-    /** How to read it. */
+    /** The option for the read. */
     GetOption readOption();
 
-    /** The store's revision up to which everything is known. */
+    /** The store's revision up to which the state is complete. */
     long revision();
 
-    /** Whether events that were heard make room, as far as is known. */
-    boolean isFreedBy(WatchResponse heard);
+    /** Takes the events of a watch; returns whether the waiter must be notified. */
+    boolean onEvents(WatchResponse heard);
 
-    /** Whether a read of what is watched, at that revision of the store, says that there is room. */
-    boolean isFreedBy(List<KeyValue> read, long at);
+    /** Takes a read at that revision of the store; returns whether the waiter must be notified. */
+    boolean onRead(List<KeyValue> read, long at);
 }

@@ -13,20 +13,15 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /**
- * Ends acquisitions on the server, by {@link EtcdRemoval}, and repeats each removal that has failed: what is left does not
- * end by itself as long as other locks keep its lease alive. The engine repeats what it has asked for as well, without end,
- * and asks for nothing new while too much waits. But it tries only once to end what a refused attempt may have left, and
- * knows nothing of the removals after a loss: those are repeated here alone. Whoever succeeds first ends both.
+ * Locks on etcd; start at {@link dev.holdfast.lock.etcd.EtcdLocks}, or at {@link
+ * dev.holdfast.lock.LockClient#connect(String)} with {@code etcd://host:2379}.
  *
- * <p>One removal is tried at a time, with a pause that doubles while they fail, until it is done or etcd says that the
- * leases are gone. That their time is over by our clock proves nothing: a cluster without a leader ends no lease, and a new
- * leader prolongs them all.
- *
- * <p>Thread-safe: what has failed is known to the executor's one thread only.
+ * <p>Each acquisition has its own key below the lock's name, on a lease that all locks of a client and TTL share. The
+ * oldest key holds the lock; its create revision is the fencing token. A waiter watches only the keys ahead of its own.
  */
 final class Withdrawals {
     private static final long FIRST_PAUSE_MILLIS = 500;
-    private static final long LONGEST_PAUSE_MILLIS = 5_000;
+    private static final long MAX_PAUSE_MILLIS = 5_000;
     private static final long TIMEOUT_MILLIS = 3_000;
 
     private final EtcdCalls calls;
@@ -43,37 +38,39 @@ final class Withdrawals {
     }
 
     /**
-     * Removes the key and, for each lease on which a creation may still arrive, leaves a tombstone on that lease. Completes
-     * with whether the key was there with that create revision, the token of a grant; 0 if there is none.
+     * Removes the key, and leaves a tombstone on each lease on which a creation may still arrive. Completes with
+     * whether the key existed with that create revision, the token of a grant; 0 if there is none.
      */
-    CompletableFuture<Boolean> withdraw(EtcdAcquisition place, long revision, Deadline deadline) {
-        return once(place, revision, deadline).exceptionallyCompose(failure -> {
-            onExecutor(() -> keep(place), 0);
+    CompletableFuture<Boolean> withdraw(EtcdAcquisition acquisition, long revision, Deadline deadline) {
+        return once(acquisition, revision, deadline).exceptionallyCompose(failure -> {
+            onExecutor(() -> keep(acquisition), 0);
             return CompletableFuture.failedFuture(EtcdFailures.isLoginRefused(failure) ? untilLogin(failure) : failure);
         });
     }
 
-    /** Right credentials make it pass, so the engine is to ask again. */
+    /** Valid credentials solve it, so the engine must ask again. */
     private static LockUnavailableException untilLogin(Throwable failure) {
         Throwable cause = FailureTranslator.unwrap(failure);
-        return new LockUnavailableException("etcd says '" + cause.getMessage() + "'; check user and password", cause);
+        return new LockUnavailableException(
+                "etcd reports '" + cause.getMessage() + "'; check user and password", cause);
     }
 
-    private CompletableFuture<Boolean> once(EtcdAcquisition place, long revision, Deadline deadline) {
-        place.ending();
-        if (place.isNowhere()) {
-            forget.accept(place);
+    private CompletableFuture<Boolean> once(EtcdAcquisition acquisition, long revision, Deadline deadline) {
+        acquisition.beginEnd();
+        if (acquisition.isGone()) {
+            forget.accept(acquisition);
             return CompletableFuture.completedFuture(false);
         }
-        return removal.of(place, revision, place.openCreations(), deadline).thenApply(there -> {
-            place.tombstoned();
-            forget.accept(place);
-            return there;
-        });
+        return removal.of(acquisition, revision, acquisition.openCreations(), deadline)
+                .thenApply(there -> {
+                    acquisition.markTombstoned();
+                    forget.accept(acquisition);
+                    return there;
+                });
     }
 
-    private void keep(EtcdAcquisition place) {
-        if (!place.isEnded() && failed.add(place)) {
+    private void keep(EtcdAcquisition acquisition) {
+        if (!acquisition.isEnded() && failed.add(acquisition)) {
             plan(pauseMillis);
         }
     }
@@ -93,27 +90,30 @@ final class Withdrawals {
             pauseMillis = FIRST_PAUSE_MILLIS;
             return;
         }
-        EtcdAcquisition place = oldest.next();
+        EtcdAcquisition acquisition = oldest.next();
         oldest.remove();
         planned = true;
-        once(place, 0, new Deadline(System.nanoTime(), TIMEOUT_MILLIS))
-                .exceptionallyCompose(failure -> askForLeases(place, failure))
-                .whenComplete((there, failure) -> onExecutor(() -> answered(place, failure == null), 0));
+        once(acquisition, 0, new Deadline(System.nanoTime(), TIMEOUT_MILLIS))
+                .exceptionallyCompose(failure -> askForLeases(acquisition, failure))
+                .whenComplete((there, failure) -> onExecutor(() -> answered(acquisition, failure == null), 0));
     }
 
-    private void answered(EtcdAcquisition place, boolean done) {
+    private void answered(EtcdAcquisition acquisition, boolean done) {
         planned = false;
-        pauseMillis = done ? FIRST_PAUSE_MILLIS : Math.min(LONGEST_PAUSE_MILLIS, 2 * pauseMillis);
+        pauseMillis = done ? FIRST_PAUSE_MILLIS : Math.min(MAX_PAUSE_MILLIS, 2 * pauseMillis);
         if (!done) {
-            failed.add(place);
+            failed.add(acquisition);
         }
         plan(done ? 0 : pauseMillis);
     }
 
-    /** If no lease that it may be on was renewed for twice its length: with etcd's answer that all are gone, it is done. */
-    private CompletableFuture<Boolean> askForLeases(EtcdAcquisition place, Throwable failure) {
+    /**
+     * If no possible lease was renewed for twice its length, and etcd reports that all are gone, the removal is done.
+     */
+    private CompletableFuture<Boolean> askForLeases(EtcdAcquisition acquisition, Throwable failure) {
         long now = System.nanoTime();
-        List<SharedLease> on = Stream.concat(place.mayBeOn().stream(), place.openCreations().stream())
+        List<SharedLease> on = Stream.concat(
+                        acquisition.possibleLeases().stream(), acquisition.openCreations().stream())
                 .filter(lease -> !lease.isGone())
                 .distinct()
                 .toList();
@@ -125,7 +125,7 @@ final class Withdrawals {
             if (!on.stream().allMatch(SharedLease::isGone)) {
                 return CompletableFuture.failedFuture(failure);
             }
-            forget.accept(place);
+            forget.accept(acquisition);
             return CompletableFuture.completedFuture(false);
         });
     }
@@ -133,7 +133,7 @@ final class Withdrawals {
     private CompletableFuture<Void> ask(SharedLease lease) {
         return calls.bounded(calls.isThere(lease.id()), TIMEOUT_MILLIS).thenAccept(there -> {
             if (!there) {
-                removal.leases().gone(lease, "etcd does not know the lease any more: expired or revoked");
+                removal.leases().markGone(lease, "etcd no longer has the lease: expired or revoked");
             }
         });
     }
@@ -142,7 +142,7 @@ final class Withdrawals {
         try {
             calls.executor().schedule(task, delayMillis, TimeUnit.MILLISECONDS);
         } catch (RejectedExecutionException e) {
-            // closed: its leases are revoked, or run out
+            // closed: its leases are revoked or expire ==package-info
         }
     }
 }

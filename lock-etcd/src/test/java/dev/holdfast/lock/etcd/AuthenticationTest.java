@@ -171,7 +171,7 @@ final class AuthenticationTest {
         assertThat(third.token).isEqualTo("t2");
     }
 
-    /** Where the machine stands still for longer than the pause, there is one more login, and the next pause is twice as long. */
+    /** If the machine pauses for longer than that, there is one more login, and the next pause is twice as long. */
     private Sent sentWithinThePause(Status.Code code) {
         Sent sent = new Sent();
         for (int i = 0; i < 4 && sent.failed == null; i++) {
@@ -181,7 +181,7 @@ final class AuthenticationTest {
         return sent;
     }
 
-    /** Nobody has looked at the password. */
+    /** No login has checked the password. */
     @Test
     void loginThatFailsOtherwise_isRepeatedByTheNextRequest() {
         Sent first = new Sent();
@@ -214,7 +214,7 @@ final class AuthenticationTest {
         assertThat(third.token).isEqualTo("t2");
     }
 
-    /** Of many requests that were under way with the old token, each would cost a login. */
+    /** Of many pending requests with the old token, each would cost a login. */
     @Test
     void refusalOfAnOldToken_thatComesLate_leavesTheNewOne() {
         Sent first = new Sent();
@@ -254,7 +254,7 @@ final class AuthenticationTest {
         assertThat(third.token).isEqualTo("t1");
     }
 
-    /** A request that was begun just before the client was closed, say: it would wait for good. */
+    /** For example, a request that began just before the client's close: it would never complete. */
     @Test
     void loginThatCannotBeSent_failsTheRequest() {
         Sent first = new Sent();

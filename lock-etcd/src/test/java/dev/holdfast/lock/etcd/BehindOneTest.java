@@ -15,7 +15,7 @@ final class BehindOneTest {
     private static EtcdAcquisition newPlace() {
         var acquisition = BackendDriver.newAcquisition("n");
         var slot = new QueueSlots.Slot(OwnerId.random(), UUID.randomUUID(), 0);
-        return new EtcdAcquisition(acquisition, slot, KEYS.place(acquisition, slot), BackendDriver.IDENTITY);
+        return new EtcdAcquisition(acquisition, slot, KEYS.acquisitionKey(acquisition, slot), BackendDriver.IDENTITY);
     }
 
     /** Clients use their keys again: its owner has left, and waits again, behind all. */
@@ -24,13 +24,13 @@ final class BehindOneTest {
         EtcdAcquisition ahead = newPlace();
         BehindOne ticket = new BehindOne(newPlace(), ahead.key(), 5, 10);
 
-        assertThat(ticket.isFreedBy(List.of(ShortLineTest.entry(ahead.key(), 5)), 12))
+        assertThat(ticket.onRead(List.of(ShortLineTest.entry(ahead.key(), 5)), 12))
                 .as("is there still")
                 .isFalse();
-        assertThat(ticket.isFreedBy(List.of(ShortLineTest.entry(ahead.key(), 11)), 12))
+        assertThat(ticket.onRead(List.of(ShortLineTest.entry(ahead.key(), 11)), 12))
                 .as("was made again")
                 .isTrue();
-        assertThat(ticket.isFreedBy(List.of(), 12)).as("has left").isTrue();
+        assertThat(ticket.onRead(List.of(), 12)).as("has left").isTrue();
     }
 
     @Test
@@ -38,8 +38,8 @@ final class BehindOneTest {
         EtcdAcquisition ahead = newPlace();
         BehindOne ticket = new BehindOne(newPlace(), ahead.key(), 5, 10);
 
-        assertThat(ticket.isFreedBy(MadeUpWatch.deleted(ahead.key(), 12))).isTrue();
-        assertThat(ticket.isFreedBy(MadeUpWatch.begun(12))).isFalse();
+        assertThat(ticket.onEvents(MadeUpWatch.deleted(ahead.key(), 12))).isTrue();
+        assertThat(ticket.onEvents(MadeUpWatch.begun(12))).isFalse();
         assertThat(ticket.watched()).isEqualTo(ahead.key());
         assertThat(ticket.readOption().isKeysOnly()).isTrue();
         assertThat(ticket.watchOption().isNoPut()).isTrue();
@@ -49,15 +49,15 @@ final class BehindOneTest {
     /** One watch serves both, so the engine keeps it from poll to poll. */
     @Test
     void sameKeyOfTheSameCreation_isTheSameTicket_howeverMuchLater() {
-        EtcdAcquisition place = newPlace();
+        EtcdAcquisition acquisition = newPlace();
         EtcdAcquisition ahead = newPlace();
-        BehindOne ticket = new BehindOne(place, ahead.key(), 5, 10);
+        BehindOne ticket = new BehindOne(acquisition, ahead.key(), 5, 10);
 
         assertThat(ticket)
-                .isEqualTo(new BehindOne(place, ahead.key(), 5, 99))
-                .hasSameHashCodeAs(new BehindOne(place, ahead.key(), 5, 99))
-                .isNotEqualTo(new BehindOne(place, ahead.key(), 6, 10))
-                .isNotEqualTo(new BehindOne(place, newPlace().key(), 5, 10))
+                .isEqualTo(new BehindOne(acquisition, ahead.key(), 5, 99))
+                .hasSameHashCodeAs(new BehindOne(acquisition, ahead.key(), 5, 99))
+                .isNotEqualTo(new BehindOne(acquisition, ahead.key(), 6, 10))
+                .isNotEqualTo(new BehindOne(acquisition, newPlace().key(), 5, 10))
                 .isNotEqualTo(new BehindOne(newPlace(), ahead.key(), 5, 10));
     }
 }

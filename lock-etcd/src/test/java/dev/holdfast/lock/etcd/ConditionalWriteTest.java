@@ -19,11 +19,11 @@ final class ConditionalWriteTest {
     private final MadeUpWatch etcd = new MadeUpWatch();
     private final SharedLease lease = new SharedLease(7, 30, SentAt.now(), 0);
     private final ConditionalWrite writes =
-            new ConditionalWrite(etcd.calls(), KEYS, new SharedLeases(etcd.calls(), (place, detail) -> {}));
+            new ConditionalWrite(etcd.calls(), KEYS, new SharedLeases(etcd.calls(), (acquisition, detail) -> {}));
     private final ScriptedEtcd asked = new ScriptedEtcd();
     private final EtcdCalls calls = asked.calls();
     private final ConditionalWrite answered =
-            new ConditionalWrite(calls, KEYS, new SharedLeases(calls, (place, detail) -> {}));
+            new ConditionalWrite(calls, KEYS, new SharedLeases(calls, (acquisition, detail) -> {}));
 
     @AfterEach
     void close() {
@@ -31,33 +31,37 @@ final class ConditionalWriteTest {
         asked.close();
     }
 
-    /** A thread stood still before it. The tombstones that are being written keep out what was sent before, and this would come later. */
+    /**
+     * A thread paused before the write. The tombstones that are being written refuse earlier requests, but this one
+     * would be sent later.
+     */
     @Test
     void writeOfAnAcquisitionThatIsBeingEnded_isNotSent() throws Exception {
-        var acquisition = BackendDriver.newAcquisition("n");
+        var id = BackendDriver.newAcquisition("n");
         var slot = new QueueSlots.Slot(OwnerId.random(), UUID.randomUUID(), 0);
-        var place = new EtcdAcquisition(acquisition, slot, KEYS.place(acquisition, slot), BackendDriver.IDENTITY);
-        place.ending();
+        var acquisition = new EtcdAcquisition(id, slot, KEYS.acquisitionKey(id, slot), BackendDriver.IDENTITY);
+        acquisition.beginEnd();
 
-        var result = writes.send(place, lease, write -> List.of(place.put(write, null)));
+        var result = writes.send(acquisition, lease, write -> List.of(acquisition.put(write, null)));
 
         assertThat(result.get()).isInstanceOf(ConditionalWrite.Result.Ended.class);
         assertThat(etcd.requests).hasValue(0);
-        assertThat(place.openCreations()).isEmpty();
+        assertThat(acquisition.openCreations()).isEmpty();
     }
 
     private static EtcdAcquisition seen(Demand demand) {
-        EtcdAcquisition place = Places.place(Places.NAME, demand);
-        place.saw(new KeyState(10, 10, 10, 0, Places.lease(7)));
-        return place;
+        EtcdAcquisition acquisition = Places.place(Places.NAME, demand);
+        acquisition.update(new KeyState(10, 10, 10, 0, Places.lease(7)));
+        return acquisition;
     }
 
-    private void refused(EtcdAcquisition place, long created, long modified) {
+    private void refused(EtcdAcquisition acquisition, long created, long modified) {
         asked.next("txn")
                 .answers(ScriptedEtcd.txn(
                         false,
                         20,
-                        ScriptedEtcd.read(ScriptedEtcd.entry(place.key(), place.value(2), created, modified, 7))));
+                        ScriptedEtcd.read(
+                                ScriptedEtcd.entry(acquisition.key(), acquisition.value(2), created, modified, 7))));
     }
 
     private long expected() {
@@ -72,67 +76,67 @@ final class ConditionalWriteTest {
 
     @Test
     void removalOfAKeyAsItWasSeen_isDone() {
-        EtcdAcquisition place = seen(Demand.EXCLUSIVE);
-        var removed = answered.removeAsSeen(place);
+        EtcdAcquisition acquisition = seen(Demand.EXCLUSIVE);
+        var removed = answered.removeAsSeen(acquisition);
         assertThat(expected()).isEqualTo(10);
         asked.next("txn").answers(ScriptedEtcd.txn(true, 20));
 
         assertThat(removed).isCompletedWithValue(true);
-        assertThat(place.seen()).isEqualTo(KeyState.notThere(20));
+        assertThat(acquisition.seen()).isEqualTo(KeyState.notThere(20));
     }
 
-    /** Nobody else writes a lock's key: it is not known what has become of it. */
+    /** Other clients never write a lock's key, so its state is unknown. */
     @Test
     void removalOfALocksKeyThatIsOtherwise_isNotDone() {
-        EtcdAcquisition place = seen(Demand.EXCLUSIVE);
-        var removed = answered.removeAsSeen(place);
-        refused(place, 10, 12);
+        EtcdAcquisition acquisition = seen(Demand.EXCLUSIVE);
+        var removed = answered.removeAsSeen(acquisition);
+        refused(acquisition, 10, 12);
 
         assertThat(removed).isCompletedWithValue(false);
         assertThat(asked.requests).hasSize(1);
     }
 
-    /** Somebody behind has written its slot; or it was made anew, by a late attempt. */
+    /** A client behind has written its slot, or a late attempt has created it again. */
     @Test
     void removalOfAPermitsKeyThatIsOtherwise_isRepeated_unlessItWasMadeAnew() {
-        EtcdAcquisition place = seen(new Demand.Permits(1, 3));
-        var removed = answered.removeAsSeen(place);
-        refused(place, 10, 12);
+        EtcdAcquisition acquisition = seen(new Demand.Permits(1, 3));
+        var removed = answered.removeAsSeen(acquisition);
+        refused(acquisition, 10, 12);
         assertThat(expected()).isEqualTo(12);
-        assertThat(place.seen().slot()).isEqualTo(2);
-        refused(place, 15, 15);
+        assertThat(acquisition.seen().slot()).isEqualTo(2);
+        refused(acquisition, 15, 15);
 
         assertThat(removed).isCompletedWithValue(false);
         assertThat(asked.requests).hasSize(2);
     }
 
-    /** What was refused cannot be carried out later; of what has no answer nobody knows. */
+    /** A refused request has no later effect; the outcome of a request without an answer is unknown. */
     @Test
     void writeThatFails_staysOpen_unlessItWasRefused() {
         for (Status status : List.of(Status.PERMISSION_DENIED, Status.UNAVAILABLE)) {
-            EtcdAcquisition place = Places.place();
-            var result = answered.send(place, lease, write -> List.of(place.put(write, null)));
+            EtcdAcquisition acquisition = Places.place();
+            var result = answered.send(acquisition, lease, write -> List.of(acquisition.put(write, null)));
             asked.next("txn").fails(status);
 
             assertThat(ScriptedEtcd.failure(result)).isInstanceOf(StatusRuntimeException.class);
-            assertThat(place.openCreations()).hasSize(status == Status.UNAVAILABLE ? 1 : 0);
+            assertThat(acquisition.openCreations()).hasSize(status == Status.UNAVAILABLE ? 1 : 0);
         }
     }
 
     /** It is on the lease on which it is, whichever this one was for; of a lease that is not this client's, nothing is certain. */
     @Test
     void keyThatIsFound_isKnownAsItIs() {
-        EtcdAcquisition place = Places.place();
-        var result = answered.send(place, lease, write -> List.of(place.put(write, null)));
+        EtcdAcquisition acquisition = Places.place();
+        var result = answered.send(acquisition, lease, write -> List.of(acquisition.put(write, null)));
         asked.next("txn")
                 .answers(ScriptedEtcd.txn(
                         false,
                         20,
                         ScriptedEtcd.read(),
-                        ScriptedEtcd.read(ScriptedEtcd.entry(place.key(), place.value(0), 15, 16, 99))));
+                        ScriptedEtcd.read(ScriptedEtcd.entry(acquisition.key(), acquisition.value(0), 15, 16, 99))));
 
         assertThat(result).isCompletedWithValue(new ConditionalWrite.Result.Changed());
-        assertThat(place.seen()).isEqualTo(new KeyState(20, 15, 16, 0, null));
-        assertThat(place.openCreations()).isEmpty();
+        assertThat(acquisition.seen()).isEqualTo(new KeyState(20, 15, 16, 0, null));
+        assertThat(acquisition.openCreations()).isEmpty();
     }
 }

@@ -47,12 +47,12 @@ final class DeletionWatchTest {
         }
 
         @Override
-        public boolean isFreedBy(WatchResponse heard) {
+        public boolean onEvents(WatchResponse heard) {
             return !heard.getEvents().isEmpty();
         }
 
         @Override
-        public boolean isFreedBy(List<KeyValue> read, long at) {
+        public boolean onRead(List<KeyValue> read, long at) {
             return read.isEmpty() && at == 20;
         }
     }
@@ -169,7 +169,7 @@ final class DeletionWatchTest {
                 .isGreaterThan(2);
     }
 
-    /** jetcd reports some errors twice, and its end besides. */
+    /** jetcd reports some errors twice, and then its end. */
     @Test
     void errorsOfOneWatch_areFollowedByOneOpening() {
         watch.open();

@@ -56,7 +56,9 @@ final class EtcdAccessTest {
         return EtcdKeys.bytes(text);
     }
 
-    /** Locks, waits, renews and releases through a client; again with a longer lease, if the machine stood still. */
+    /**
+     * Locks, waits, renews and releases through a client; repeats it with a longer lease after a pause of the machine.
+     */
     private static void exercise(String uri) throws Exception {
         for (int seconds = LEASE_SECONDS; ; seconds *= 2) {
             try {
@@ -138,16 +140,16 @@ final class EtcdAccessTest {
     void password_neverShowsInWhatAProcessSays(@TempDir Path folder) throws Exception {
         try (EtcdServer server = EtcdServer.start()) {
             setUpUsers(server);
-            String place = "@" + server.hostsAndPorts() + "?prefix=shop/locks/";
+            String acquisition = "@" + server.hostsAndPorts() + "?prefix=shop/locks/";
             List<CanaryPassword> passwords = new ArrayList<>();
-            List<String> addresses = new ArrayList<>(List.of("etcd://locker:" + CANARY + place));
+            List<String> addresses = new ArrayList<>(List.of("etcd://locker:" + CANARY + acquisition));
             Random random = new Random(23);
             for (int i = 0; i < 3; i++) {
                 CanaryPassword wrong = CanaryPassword.random(random);
                 passwords.add(wrong);
-                addresses.add("etcd://locker:" + wrong.encoded() + place);
-                addresses.add("etcd://locker:" + wrong.text() + place);
-                addresses.add("etcd://locker:" + wrong.text() + "/" + place);
+                addresses.add("etcd://locker:" + wrong.encoded() + acquisition);
+                addresses.add("etcd://locker:" + wrong.text() + acquisition);
+                addresses.add("etcd://locker:" + wrong.text() + "/" + acquisition);
             }
             // gRPC's log of frames has the bytes of the login in hexadecimal, which SECURITY.md says.
             String said = ConnectionTranscript.of(folder, addresses, "io.grpc.netty.NettyClientHandler=info");

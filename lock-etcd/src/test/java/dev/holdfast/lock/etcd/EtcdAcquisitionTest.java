@@ -33,7 +33,7 @@ final class EtcdAcquisitionTest {
     private static final long CREATED = 10;
 
     private final SharedLease present = lease(7);
-    private final EtcdAcquisition place = newPlace();
+    private final EtcdAcquisition acquisition = newPlace();
 
     private static EtcdAcquisition newPlace() {
         return newPlace(BackendDriver.newAcquisition("n"));
@@ -41,7 +41,7 @@ final class EtcdAcquisitionTest {
 
     private static EtcdAcquisition newPlace(AcquisitionId acquisition) {
         var slot = new QueueSlots.Slot(OwnerId.random(), UUID.randomUUID(), 0);
-        return new EtcdAcquisition(acquisition, slot, KEYS.place(acquisition, slot), BackendDriver.IDENTITY);
+        return new EtcdAcquisition(acquisition, slot, KEYS.acquisitionKey(acquisition, slot), BackendDriver.IDENTITY);
     }
 
     private static SharedLease lease(long id) {
@@ -49,45 +49,51 @@ final class EtcdAcquisitionTest {
     }
 
     private void seenAt(long revision) {
-        place.saw(new KeyState(revision, CREATED, CREATED, 0, present));
+        acquisition.update(new KeyState(revision, CREATED, CREATED, 0, present));
     }
 
-    /** Somebody has deleted its key while the answer was on its way, and another request has found that. */
+    /** The key was deleted before the answer arrived, and another request has found that. */
     @Test
     void grantOfAKeyThatIsGone_isNotHeld() {
         seenAt(CREATED);
-        place.saw(KeyState.notThere(CREATED + 1));
+        acquisition.update(KeyState.notThere(CREATED + 1));
 
-        assertThat(place.held(new Grant(place.acquisition(), CREATED, LEASE, 0, place), LEASE))
+        assertThat(acquisition.hold(new Grant(acquisition.id(), CREATED, LEASE, 0, acquisition), LEASE))
                 .isFalse();
 
-        assertThat(place.isHeld()).isFalse();
-        assertThat(place.grant()).isNull();
+        assertThat(acquisition.isHeld()).isFalse();
+        assertThat(acquisition.grant()).isNull();
     }
 
-    /** It may be executed still. Whoever ends that lease is to tell this place, and not to take the lease for one that nobody uses. */
+    /**
+     * It may still be executed. The end of that lease must reach this acquisition, and the lease must not count as
+     * unused.
+     */
     @Test
     void leaseOfAMoveWithoutAnswer_isNotLeft_beforeItIsSettled() {
         SharedLease next = lease(8);
         seenAt(CREATED);
-        EtcdAcquisition.Write move = place.sent(next);
+        KeyWrite move = acquisition.beginWrite(next);
 
         seenAt(CREATED + 1);
 
-        assertThat(next.members()).containsExactly(place);
-        place.settled(move);
+        assertThat(next.members()).containsExactly(acquisition);
+        acquisition.endWrite(move);
         assertThat(next.members()).isEmpty();
-        assertThat(present.members()).containsExactly(place);
+        assertThat(present.members()).containsExactly(acquisition);
     }
 
-    /** It was made of a line in which the key said none. Somebody has written that slot since, and it may hold it by now. */
+    /**
+     * The plan was made when the key had no slot. Another client has written that slot since, and the acquisition may
+     * hold it by now.
+     */
     @Test
     void planForAKeyThatSaysAnotherSlotSince_isNotCarriedOut() {
         EtcdAcquisition waiter = newPlace(new AcquisitionId("n", OwnerId.random(), new Demand.Permits(1, 3)));
-        waiter.saw(new KeyState(CREATED + 1, CREATED, CREATED + 1, 3, present));
+        waiter.update(new KeyState(CREATED + 1, CREATED, CREATED + 1, 3, present));
         SlotPlan late = new SlotPlan(0, 2, List.of(), List.of());
 
-        Op put = waiter.put(waiter.sent(present), late);
+        Op put = waiter.put(waiter.beginWrite(present), late);
 
         TxnRequest request = sent(txn -> txn.Then(put));
         assertThat(request.getSuccess(0).getRequestPut().getValue().toByteArray())
@@ -110,12 +116,12 @@ final class EtcdAcquisitionTest {
     @Test
     void olderNews_replaceNoNewerOnes() {
         KeyState newer = new KeyState(20, 20, 20, 0, present);
-        assertThat(place.saw(newer)).isTrue();
+        assertThat(acquisition.update(newer)).isTrue();
 
-        assertThat(place.saw(new KeyState(19, 10, 10, 0, null))).isFalse();
+        assertThat(acquisition.update(new KeyState(19, 10, 10, 0, null))).isFalse();
 
-        assertThat(place.seen()).isSameAs(newer);
-        assertThat(place.saw(new KeyState(20, 20, 20, 0, present)))
+        assertThat(acquisition.seen()).isSameAs(newer);
+        assertThat(acquisition.update(new KeyState(20, 20, 20, 0, present)))
                 .as("of the same revision")
                 .isTrue();
     }
@@ -125,70 +131,72 @@ final class EtcdAcquisitionTest {
     void laterAnswer_settlesMoves_butNotCreations() {
         SharedLease creations = lease(8);
         SharedLease moves = lease(9);
-        place.sent(creations);
+        acquisition.beginWrite(creations);
         seenAt(CREATED);
-        place.sent(moves);
-        assertThat(place.mayBeOn()).containsExactly(present, moves);
+        acquisition.beginWrite(moves);
+        assertThat(acquisition.possibleLeases()).containsExactly(present, moves);
 
-        place.saw(new KeyState(CREATED + 1, CREATED, CREATED, 0, present));
-        assertThat(place.mayBeOn()).as("the move expects what is there still").containsExactly(present, moves);
-        place.saw(new KeyState(CREATED + 2, CREATED, CREATED + 2, 0, present));
+        acquisition.update(new KeyState(CREATED + 1, CREATED, CREATED, 0, present));
+        assertThat(acquisition.possibleLeases())
+                .as("the move expects what is there still")
+                .containsExactly(present, moves);
+        acquisition.update(new KeyState(CREATED + 2, CREATED, CREATED + 2, 0, present));
 
-        assertThat(place.mayBeOn()).containsExactly(present);
+        assertThat(acquisition.possibleLeases()).containsExactly(present);
         assertThat(moves.members()).isEmpty();
-        assertThat(place.openCreations()).containsExactly(creations);
-        assertThat(place.isNowhere()).isFalse();
+        assertThat(acquisition.openCreations()).containsExactly(creations);
+        assertThat(acquisition.isGone()).isFalse();
     }
 
     @Test
     void writeThatWasSentTwice_isSettledByTwoAnswers() {
-        EtcdAcquisition.Write write = place.sent(present);
-        assertThat(place.sent(present)).isEqualTo(write);
+        KeyWrite write = acquisition.beginWrite(present);
+        assertThat(acquisition.beginWrite(present)).isEqualTo(write);
 
-        place.settled(write);
-        assertThat(place.openCreations()).containsExactly(present);
-        assertThat(place.isNowhere()).isFalse();
-        place.settled(write);
+        acquisition.endWrite(write);
+        assertThat(acquisition.openCreations()).containsExactly(present);
+        assertThat(acquisition.isGone()).isFalse();
+        acquisition.endWrite(write);
 
-        assertThat(place.openCreations()).isEmpty();
-        assertThat(place.isNowhere()).isTrue();
+        assertThat(acquisition.openCreations()).isEmpty();
+        assertThat(acquisition.isGone()).isTrue();
         assertThat(present.members()).isEmpty();
     }
 
     /** etcd puts no key on it, so nothing can arrive. */
     @Test
     void creationOnALeaseThatIsGone_isNotOpen() {
-        place.sent(present);
-        place.sent(lease(8));
+        acquisition.beginWrite(present);
+        acquisition.beginWrite(lease(8));
         present.end();
 
-        assertThat(place.openCreations()).extracting(SharedLease::id).containsExactly(8L);
-        place.tombstoned();
-        assertThat(place.openCreations()).isEmpty();
+        assertThat(acquisition.openCreations()).extracting(SharedLease::id).containsExactly(8L);
+        acquisition.markTombstoned();
+        assertThat(acquisition.openCreations()).isEmpty();
     }
 
     @Test
     void certain_isWhatTheLeaseHas_andNothingIfItIsGoneOrUnknown() {
-        assertThat(place.certainNanos(System.nanoTime())).as("no key").isZero();
+        assertThat(acquisition.certainNanos(System.nanoTime())).as("no key").isZero();
         seenAt(CREATED);
-        assertThat(place.certainNanos(System.nanoTime())).isPositive();
+        assertThat(acquisition.certainNanos(System.nanoTime())).isPositive();
         present.end();
-        assertThat(place.certainNanos(System.nanoTime())).isZero();
+        assertThat(acquisition.certainNanos(System.nanoTime())).isZero();
     }
 
     @Test
     void end_leavesAllLeases_andAWriteThatComesLateJoinsNone() {
         seenAt(CREATED);
-        place.sent(lease(8));
-        place.ended();
+        acquisition.beginWrite(lease(8));
+        acquisition.end();
         SharedLease late = lease(9);
 
-        place.sent(late);
+        acquisition.beginWrite(late);
         seenAt(CREATED + 1);
 
         assertThat(present.members()).isEmpty();
         assertThat(late.members()).isEmpty();
-        assertThat(place.isEnding()).isTrue();
+        assertThat(acquisition.isEnding()).isTrue();
     }
 
     @Test
@@ -196,122 +204,125 @@ final class EtcdAcquisitionTest {
         AtomicInteger calls = new AtomicInteger();
         Runnable first = () -> calls.addAndGet(100);
         Runnable second = calls::incrementAndGet;
-        assertThat(place.takeCall()).isFalse();
-        place.wake();
-        assertThat(place.takeCall()).as("nobody waits").isFalse();
-        place.onWake(first);
-        place.onWake(second);
-        place.offWake(first);
+        assertThat(acquisition.takeNotification()).isFalse();
+        acquisition.wake();
+        assertThat(acquisition.takeNotification()).as("nobody waits").isFalse();
+        acquisition.setWakeUp(first);
+        acquisition.setWakeUp(second);
+        acquisition.clearWakeUp(first);
 
-        place.wake();
+        acquisition.wake();
 
         assertThat(calls).hasValue(1);
-        assertThat(place.takeCall()).isTrue();
-        assertThat(place.takeCall()).isFalse();
-        place.ending();
-        place.wake();
+        assertThat(acquisition.takeNotification()).isTrue();
+        assertThat(acquisition.takeNotification()).isFalse();
+        acquisition.beginEnd();
+        acquisition.wake();
         assertThat(calls).hasValue(1);
-        assertThat(place.isWaiting()).isFalse();
+        assertThat(acquisition.isWaiting()).isFalse();
     }
 
     /** Another acquisition that gets the key would lose it to a deletion that comes late. */
     @Test
     void key_isGivenBackOnce_andNotWhileAnythingMayComeForIt() {
-        assertThat(place.mayDelete()).isTrue();
-        assertThat(place.mayDelete()).as("sent again").isTrue();
-        assertThat(place.giveBack()).isFalse();
-        place.deleted();
-        assertThat(place.giveBack()).as("one has no answer").isFalse();
-        place.deleted();
-        EtcdAcquisition.Write open = place.sent(present);
-        assertThat(place.giveBack()).as("a creation is open").isFalse();
-        place.settled(open);
+        assertThat(acquisition.ownKey().beginDeletion()).isTrue();
+        assertThat(acquisition.ownKey().beginDeletion()).as("sent again").isTrue();
+        assertThat(acquisition.giveBack()).isFalse();
+        acquisition.ownKey().endDeletion();
+        assertThat(acquisition.giveBack()).as("one has no answer").isFalse();
+        acquisition.ownKey().endDeletion();
+        KeyWrite open = acquisition.beginWrite(present);
+        assertThat(acquisition.giveBack()).as("a creation is open").isFalse();
+        acquisition.endWrite(open);
 
-        assertThat(place.giveBack()).isTrue();
+        assertThat(acquisition.giveBack()).isTrue();
 
-        assertThat(place.giveBack()).isFalse();
-        assertThat(place.mayDelete()).as("it is somebody else's").isFalse();
-        assertThat(place.mayDelete()).isFalse();
+        assertThat(acquisition.giveBack()).isFalse();
+        assertThat(acquisition.ownKey().beginDeletion())
+                .as("it is somebody else's")
+                .isFalse();
+        assertThat(acquisition.ownKey().beginDeletion()).isFalse();
     }
 
     @Test
     void waits_unlessItHoldsOrHasEnded() {
-        assertThat(place.isWaiting()).isFalse();
+        assertThat(acquisition.isWaiting()).isFalse();
         seenAt(CREATED);
-        assertThat(place.waiting()).isNull();
-        assertThat(place.isWaiting()).isTrue();
-        Grant grant = new Grant(place.acquisition(), CREATED, LEASE, 0, place);
-        assertThat(place.held(grant, 2 * LEASE)).isTrue();
-        assertThat(place.requestedMillis()).isEqualTo(2 * LEASE);
-        assertThat(place.waiting()).as("its key is that of the grant").isNull();
-        assertThat(place.isHeld()).isTrue();
+        assertThat(acquisition.keepWaiting()).isNull();
+        assertThat(acquisition.isWaiting()).isTrue();
+        Grant grant = new Grant(acquisition.id(), CREATED, LEASE, 0, acquisition);
+        assertThat(acquisition.hold(grant, 2 * LEASE)).isTrue();
+        assertThat(acquisition.requestedMillis()).isEqualTo(2 * LEASE);
+        assertThat(acquisition.keepWaiting()).as("its key is that of the grant").isNull();
+        assertThat(acquisition.isHeld()).isTrue();
 
-        place.saw(new KeyState(20, 20, 20, 0, present));
-        assertThat(place.waiting()).as("what it has lost").isSameAs(grant);
-        assertThat(place.grant()).isNull();
-        assertThat(place.isWaiting()).isTrue();
+        acquisition.update(new KeyState(20, 20, 20, 0, present));
+        assertThat(acquisition.keepWaiting()).as("what it has lost").isSameAs(grant);
+        assertThat(acquisition.grant()).isNull();
+        assertThat(acquisition.isWaiting()).isTrue();
 
-        place.ended();
-        assertThat(place.waiting()).isNull();
-        assertThat(place.isWaiting()).isFalse();
-        assertThat(place.held(new Grant(place.acquisition(), 20, LEASE, 0, place), LEASE))
+        acquisition.end();
+        assertThat(acquisition.keepWaiting()).isNull();
+        assertThat(acquisition.isWaiting()).isFalse();
+        assertThat(acquisition.hold(new Grant(acquisition.id(), 20, LEASE, 0, acquisition), LEASE))
                 .isTrue();
-        assertThat(place.isEnded()).as("still").isTrue();
+        assertThat(acquisition.isEnded()).as("still").isTrue();
     }
 
     /** A plan, and what is known, are of the key that it had. */
     @Test
     void move_forgetsWhatIsOfTheOtherKey() {
         seenAt(CREATED);
-        place.plan(new SlotPlan(0, 1, List.of(), List.of()));
+        acquisition.plan(new SlotPlan(0, 1, List.of(), List.of()));
         var slot = new QueueSlots.Slot(OwnerId.random(), UUID.randomUUID(), 3);
-        ByteSequence next = KEYS.place(place.acquisition(), slot);
+        ByteSequence next = KEYS.acquisitionKey(acquisition.id(), slot);
 
-        place.move(slot, next);
+        acquisition.move(slot, next);
 
-        assertThat(place.key()).isEqualTo(next);
-        assertThat(place.slot()).isEqualTo(slot);
-        assertThat(place.takePlan()).isNull();
-        assertThat(place.seen()).isEqualTo(KeyState.notThere(CREATED));
+        assertThat(acquisition.key()).isEqualTo(next);
+        assertThat(acquisition.ownKey().slot()).isEqualTo(slot);
+        assertThat(acquisition.takePlan()).isNull();
+        assertThat(acquisition.seen()).isEqualTo(KeyState.notThere(CREATED));
     }
 
-    /** Right if this client alone has permits. With as many as there are, it is to wait. */
+    /** Right if only this client has permits. If it has all of them, the acquisition must wait. */
     @Test
     void firstGuessOfASlot_isTheFirstThatThisClientDoesNotUse() {
         int[] guesses = new int[4];
         for (int number = 0; number < 4; number++) {
             var slot = new QueueSlots.Slot(OwnerId.random(), UUID.randomUUID(), number);
             var acquisition = new AcquisitionId("n", OwnerId.random(), new Demand.Permits(1, 3));
-            var one = new EtcdAcquisition(acquisition, slot, KEYS.place(acquisition, slot), BackendDriver.IDENTITY);
-            guesses[number] = one.sent(present).slot();
+            var one = new EtcdAcquisition(
+                    acquisition, slot, KEYS.acquisitionKey(acquisition, slot), BackendDriver.IDENTITY);
+            guesses[number] = one.beginWrite(present).slot();
         }
         assertThat(guesses).containsExactly(1, 2, 3, 0);
-        assertThat(place.sent(present).slot()).as("of a lock").isZero();
+        assertThat(acquisition.beginWrite(present).slot()).as("of a lock").isZero();
     }
 
     @Test
     void grantOfAnotherAcquisition_isNotThisPlaces() {
-        assertThat(EtcdAcquisition.of(new Grant(place.acquisition(), 5, LEASE, 0, place)))
-                .isSameAs(place);
-        assertThat(EtcdAcquisition.of(new Grant(BackendDriver.newAcquisition("n"), 5, LEASE, 0, place)))
+        assertThat(EtcdAcquisition.of(new Grant(acquisition.id(), 5, LEASE, 0, acquisition)))
+                .isSameAs(acquisition);
+        assertThat(EtcdAcquisition.of(new Grant(BackendDriver.newAcquisition("n"), 5, LEASE, 0, acquisition)))
                 .isNull();
-        assertThat(EtcdAcquisition.of(new Grant(place.acquisition(), 5, LEASE, 0, null)))
+        assertThat(EtcdAcquisition.of(new Grant(acquisition.id(), 5, LEASE, 0, null)))
                 .isNull();
     }
 
-    /** The line tells it anew with each answer. */
+    /** The queue in each answer gives a new plan. */
     @Test
     void news_areWhatIsAskedForAfterItWasWrittenOrTold() {
         long before = System.nanoTime();
         seenAt(CREATED);
-        assertThat(place.isNews(before)).isFalse();
-        assertThat(place.isNews(System.nanoTime() + 1)).isTrue();
+        assertThat(acquisition.isUncheckedSince(before)).isFalse();
+        assertThat(acquisition.isUncheckedSince(System.nanoTime() + 1)).isTrue();
         long between = System.nanoTime();
-        place.told();
-        assertThat(place.isNews(between)).isFalse();
+        acquisition.markChecked();
+        assertThat(acquisition.isUncheckedSince(between)).isFalse();
     }
 
-    /** Of permits the slot changes: what the value begins with is its own, and nobody else's. */
+    /** The slot of permits changes; the start of the value is unique to the acquisition. */
     @Test
     void ownership_ofPermits_isTheOwnersWhateverTheSlot() {
         EtcdAcquisition permits = newPlace(new AcquisitionId("n", OwnerId.random(), new Demand.Permits(1, 3)));
@@ -321,15 +332,15 @@ final class EtcdAcquisitionTest {
             assertThat(isOwn(permits, permits.value(slot))).as("slot %d", slot).isTrue();
             assertThat(isOwn(permits, others.value(slot))).as("slot %d", slot).isFalse();
         }
-        assertThat(isOwn(place, place.value(0))).as("of a lock").isTrue();
-        assertThat(isOwn(place, others.value(0))).isFalse();
+        assertThat(isOwn(acquisition, acquisition.value(0))).as("of a lock").isTrue();
+        assertThat(isOwn(acquisition, others.value(0))).isFalse();
     }
 
     /** Whether a key with that value meets the conditions of what deletes an acquisition's key alone. */
     private static boolean isOwn(EtcdAcquisition asking, ByteSequence value) {
         SimulatedEtcd etcd = new SimulatedEtcd();
         etcd.execute(sent(txn -> txn.Then(Op.put(asking.key(), value, PutOption.DEFAULT))));
-        TxnRequest conditions = sent(txn -> txn.If(asking.ownership().toArray(new Cmp[0])));
+        TxnRequest conditions = sent(txn -> txn.If(asking.ownKey().ownership().toArray(new Cmp[0])));
         return etcd.execute(conditions).getSucceeded();
     }
 
@@ -337,28 +348,27 @@ final class EtcdAcquisitionTest {
     @Test
     void nothingKeepsTheMutex() throws Exception {
         seenAt(CREATED);
-        Grant grant = new Grant(place.acquisition(), CREATED, LEASE, 0, place);
+        Grant grant = new Grant(acquisition.id(), CREATED, LEASE, 0, acquisition);
         List<Runnable> all = List.of(
-                () -> place.asks(
-                        new AcquireRequest(place.acquisition(), LEASE, 0, true, null, 1_000, BackendDriver.IDENTITY),
-                        5),
-                place::waiting,
-                () -> place.handedOver(grant, Objects.requireNonNull(place.asked())),
-                () -> place.held(grant, LEASE),
-                place::ended);
+                () -> acquisition.beginAttempt(
+                        new AcquireRequest(acquisition.id(), LEASE, 0, true, null, 1_000, BackendDriver.IDENTITY), 5),
+                acquisition::keepWaiting,
+                () -> acquisition.handOver(grant, Objects.requireNonNull(acquisition.attempt())),
+                () -> acquisition.hold(grant, LEASE),
+                acquisition::end);
         for (Runnable one : all) {
             one.run();
-            CompletableFuture.runAsync(place::waiting).get(10, TimeUnit.SECONDS);
+            CompletableFuture.runAsync(acquisition::keepWaiting).get(10, TimeUnit.SECONDS);
         }
     }
 
-    /** It stays the same, so that its watch goes on, and knows the line of the latest answer. */
+    /** It stays the same, so that its watch continues, and has the queue of the latest answer. */
     @Test
     void ticketForPermits_isOneAndTheSame_andKnowsTheLatestLine() {
         EtcdAcquisition permits = newPlace(new AcquisitionId("n", OwnerId.random(), new Demand.Permits(1, 3)));
-        EtcdTicket ticket = permits.inLine(KEYS, new PermitLine(List.of(), 10));
+        EtcdTicket ticket = InLine.of(permits, KEYS, new PermitLine(List.of(), 10));
 
-        assertThat(permits.inLine(KEYS, new PermitLine(List.of(), 12))).isSameAs(ticket);
+        assertThat(InLine.of(permits, KEYS, new PermitLine(List.of(), 12))).isSameAs(ticket);
 
         assertThat(ticket.revision()).isEqualTo(12);
     }

@@ -31,8 +31,8 @@ final class EtcdAttemptsTest {
 
     private final ScriptedEtcd etcd = new ScriptedEtcd();
     private final EtcdCalls calls = etcd.calls();
-    private final List<EtcdAcquisition> gone = new ArrayList<>();
-    private final SharedLeases leases = new SharedLeases(calls, (place, detail) -> gone.add(place));
+    private final List<LeaseMember> gone = new ArrayList<>();
+    private final SharedLeases leases = new SharedLeases(calls, (acquisition, detail) -> gone.add(acquisition));
     private final List<EtcdAcquisition> forgotten = new ArrayList<>();
     private final List<Grant> voided = new ArrayList<>();
     private final EtcdAttempts attempts = new EtcdAttempts(
@@ -49,16 +49,17 @@ final class EtcdAttemptsTest {
         etcd.close();
     }
 
-    private CompletableFuture<AcquireResult> ask(EtcdAcquisition place, long waitMillis, @Nullable Ticket ticket) {
-        AcquireRequest request = new AcquireRequest(
-                place.acquisition(), LEASE, waitMillis, true, ticket, 60_000, BackendDriver.IDENTITY);
+    private CompletableFuture<AcquireResult> ask(
+            EtcdAcquisition acquisition, long waitMillis, @Nullable Ticket ticket) {
+        AcquireRequest request =
+                new AcquireRequest(acquisition.id(), LEASE, waitMillis, true, ticket, 60_000, BackendDriver.IDENTITY);
         Deadline deadline = new Deadline(System.nanoTime(), 60_000);
-        place.asks(request, deadline.startNanos());
-        return attempts.tryAcquire(place, request, deadline, true);
+        acquisition.beginAttempt(request, deadline.startNanos());
+        return attempts.tryAcquire(acquisition, request, deadline, true);
     }
 
-    private CompletableFuture<AcquireResult> ask(EtcdAcquisition place) {
-        return ask(place, 60_000, null);
+    private CompletableFuture<AcquireResult> ask(EtcdAcquisition acquisition) {
+        return ask(acquisition, 60_000, null);
     }
 
     private void leaseIs(long id) {
@@ -67,8 +68,8 @@ final class EtcdAttemptsTest {
         grant.answers(ScriptedEtcd.granted(id, 300, 0));
     }
 
-    private static KeyValue keyOf(EtcdAcquisition place, long created, long modified, long lease) {
-        return ScriptedEtcd.entry(place.key(), place.value(0), created, modified, lease);
+    private static KeyValue keyOf(EtcdAcquisition acquisition, long created, long modified, long lease) {
+        return ScriptedEtcd.entry(acquisition.key(), acquisition.value(0), created, modified, lease);
     }
 
     /** The write was carried out at that revision, and these are the keys up to it. */
@@ -94,30 +95,30 @@ final class EtcdAttemptsTest {
 
     @Test
     void first_isGranted_forNoMoreThanItsLease() {
-        EtcdAcquisition place = Places.place();
-        CompletableFuture<AcquireResult> result = ask(place);
+        EtcdAcquisition acquisition = Places.place();
+        CompletableFuture<AcquireResult> result = ask(acquisition);
         leaseIs(7);
         TxnRequest txn = etcd.next("txn").txn();
         assertThat(expected(txn)).as("no key").isZero();
         assertThat(txn.getSuccess(0).getRequestPut().getLease()).isEqualTo(7);
-        written(10, keyOf(place, 10, 10, 7));
+        written(10, keyOf(acquisition, 10, 10, 7));
 
         AcquireResult.Granted granted = (AcquireResult.Granted) BackendDriver.answer(result);
         assertThat(granted.grant().token()).isEqualTo(10);
         assertThat(granted.grant().leaseMillis()).isBetween(200_000L, LEASE);
-        assertThat(granted.grant().handle()).isSameAs(place);
-        assertThat(place.requestedMillis()).isEqualTo(LEASE);
+        assertThat(granted.grant().handle()).isSameAs(acquisition);
+        assertThat(acquisition.requestedMillis()).isEqualTo(LEASE);
         assertThat(etcd.requests).as("its lease is new, and needs no renewal").hasSize(2);
     }
 
-    /** The keep-alive beside it makes nearly all of the lease certain; without it too little is. */
+    /** The parallel keep-alive makes nearly all of the lease certain; without it the certain time is too short. */
     @Test
     void leaseThatIsOld_isRenewedBesideTheWrite_andTheAnswerIsWaitedFor() {
         SharedLease old = Places.lease(7, 300, Duration.ofSeconds(180));
-        EtcdAcquisition place = Places.seenOn(old, 10);
-        CompletableFuture<AcquireResult> result = ask(place);
+        EtcdAcquisition acquisition = Places.seenOn(old, 10);
+        CompletableFuture<AcquireResult> result = ask(acquisition);
         assertThat(expected(etcd.next("txn").txn())).isEqualTo(10);
-        written(20, keyOf(place, 10, 20, 7));
+        written(20, keyOf(acquisition, 10, 20, 7));
         assertThat(result).as("no more than two minutes are certain").isNotDone();
 
         etcd.next("keepAliveOnce").answers(ScriptedEtcd.kept(0));
@@ -128,12 +129,12 @@ final class EtcdAttemptsTest {
         assertThat(grant.token()).as("the key's creation").isEqualTo(10);
     }
 
-    /** Where more than half of it is certain, it is told soon. */
+    /** If more than half of it is certain, the answer comes soon. */
     @Test
     void leaseThatIsNotVeryOld_isTold_alsoWithoutThatAnswer() {
-        EtcdAcquisition place = Places.seenOn(Places.lease(7, 300, Duration.ofSeconds(40)), 10);
-        CompletableFuture<AcquireResult> result = ask(place);
-        written(20, keyOf(place, 10, 20, 7));
+        EtcdAcquisition acquisition = Places.seenOn(Places.lease(7, 300, Duration.ofSeconds(40)), 10);
+        CompletableFuture<AcquireResult> result = ask(acquisition);
+        written(20, keyOf(acquisition, 10, 20, 7));
 
         Grant grant = ((AcquireResult.Granted) BackendDriver.answer(result)).grant();
 
@@ -143,22 +144,23 @@ final class EtcdAttemptsTest {
 
     @Test
     void leaseThatIsNearlyOver_isNotGranted() {
-        EtcdAcquisition place = Places.placeOf(Places.heldOn(Places.lease(7, 300, Duration.ofSeconds(400)), 10, LEASE));
-        CompletableFuture<AcquireResult> result = ask(place);
+        EtcdAcquisition acquisition =
+                Places.placeOf(Places.heldOn(Places.lease(7, 300, Duration.ofSeconds(400)), 10, LEASE));
+        CompletableFuture<AcquireResult> result = ask(acquisition);
         etcd.next("keepAliveOnce").fails(Status.NOT_FOUND);
         etcd.settle();
-        written(20, keyOf(place, 10, 20, 7));
+        written(20, keyOf(acquisition, 10, 20, 7));
 
         assertThat(ScriptedEtcd.failure(result))
                 .isInstanceOf(LockUnavailableException.class)
-                .hasMessage("etcd lease 7 could not be renewed in time; see whether the cluster has a leader");
+                .hasMessage("etcd lease 7 could not be renewed in time; check that the cluster has a leader");
     }
 
-    /** etcd does not know the lease any more: once on another one, not again and again. */
+    /** etcd has lost the lease: the attempt is repeated once on another lease, not again and again. */
     @Test
     void leaseThatIsGone_isFollowedByAnother_once() {
-        EtcdAcquisition place = Places.place();
-        CompletableFuture<AcquireResult> result = ask(place);
+        EtcdAcquisition acquisition = Places.place();
+        CompletableFuture<AcquireResult> result = ask(acquisition);
         leaseIs(7);
         etcd.next("txn").fails(Status.NOT_FOUND);
         assertThat(leases.byId(7)).isEmpty();
@@ -171,67 +173,67 @@ final class EtcdAttemptsTest {
 
         assertThat(EtcdFailures.isLeaseGone(ScriptedEtcd.failure(result))).isTrue();
         assertThat(etcd.requests).hasSize(4);
-        assertThat(place.openCreations()).as("both were refused").isEmpty();
+        assertThat(acquisition.openCreations()).as("both were refused").isEmpty();
     }
 
     @Test
     void failureOtherwise_isTold_andTheWriteStaysOpen() {
-        EtcdAcquisition place = Places.place();
-        CompletableFuture<AcquireResult> result = ask(place);
+        EtcdAcquisition acquisition = Places.place();
+        CompletableFuture<AcquireResult> result = ask(acquisition);
         leaseIs(7);
         etcd.next("txn").fails(Status.UNAVAILABLE);
 
         assertThat(ScriptedEtcd.failure(result)).hasMessageContaining("UNAVAILABLE");
-        assertThat(place.openCreations()).extracting(SharedLease::id).containsExactly(7L);
+        assertThat(acquisition.openCreations()).extracting(SharedLease::id).containsExactly(7L);
         assertThat(etcd.requests).hasSize(2);
     }
 
     @Test
     void busy_andDoesNotWait_leavesTheLine() {
-        EtcdAcquisition place = Places.place();
-        CompletableFuture<AcquireResult> result = ask(place, 0, null);
+        EtcdAcquisition acquisition = Places.place();
+        CompletableFuture<AcquireResult> result = ask(acquisition, 0, null);
         leaseIs(7);
-        written(10, keyOf(place, 10, 10, 7), ahead(5));
+        written(10, keyOf(acquisition, 10, 10, 7), ahead(5));
         TxnRequest removal = etcd.next("txn").txn();
         assertThat(expected(removal)).isEqualTo(10);
         assertThat(removal.getSuccess(0).getRequestDeleteRange().getKey().toStringUtf8())
-                .isEqualTo(place.key().toString());
+                .isEqualTo(acquisition.key().toString());
         assertThat(forgotten).isEmpty();
 
         etcd.next("txn").answers(ScriptedEtcd.txn(true, 11));
 
         assertThat(BackendDriver.answer(result)).isEqualTo(new AcquireResult.Busy(-1, null));
-        assertThat(forgotten).containsExactly(place);
-        assertThat(place.isWaiting()).isFalse();
+        assertThat(forgotten).containsExactly(acquisition);
+        assertThat(acquisition.isWaiting()).isFalse();
         assertThat(etcd.planned).as("its lease is not looked after").isEmpty();
     }
 
-    /** It would be kept alive with its lease, and nobody could have the lock. */
+    /** It would stay alive with its lease, and block the lock. */
     @Test
     void busy_andCannotLeaveTheLine_fails_soThatItIsAbandoned() {
-        EtcdAcquisition place = Places.place();
-        CompletableFuture<AcquireResult> result = ask(place, 0, null);
+        EtcdAcquisition acquisition = Places.place();
+        CompletableFuture<AcquireResult> result = ask(acquisition, 0, null);
         leaseIs(7);
-        written(10, keyOf(place, 10, 10, 7), ahead(5));
+        written(10, keyOf(acquisition, 10, 10, 7), ahead(5));
         etcd.next("txn").answers(ScriptedEtcd.txn(false, 11, ScriptedEtcd.read()));
 
         assertThat(ScriptedEtcd.failure(result))
                 .isInstanceOf(LockUnavailableException.class)
-                .hasMessage("its place in the queue changed while it was left");
+                .hasMessage("its key changed while the attempt left the queue");
         assertThat(forgotten).isEmpty();
     }
 
     @Test
     void busy_andWaits_hasATicket_andItsLeaseIsLookedAfter() {
-        EtcdAcquisition place = Places.place();
-        CompletableFuture<AcquireResult> result = ask(place);
+        EtcdAcquisition acquisition = Places.place();
+        CompletableFuture<AcquireResult> result = ask(acquisition);
         leaseIs(7);
-        written(10, keyOf(place, 10, 10, 7), ahead(5));
+        written(10, keyOf(acquisition, 10, 10, 7), ahead(5));
 
         AcquireResult.Busy busy = (AcquireResult.Busy) BackendDriver.answer(result);
         assertThat(busy.remainingMillis()).isEqualTo(-1);
         assertThat(busy.ticket()).isInstanceOf(ShortLine.class);
-        assertThat(place.isWaiting()).isTrue();
+        assertThat(acquisition.isWaiting()).isTrue();
         assertThat(etcd.delays())
                 .as("when a third of the lease is over")
                 .singleElement()
@@ -240,24 +242,24 @@ final class EtcdAttemptsTest {
     }
 
     private EtcdAcquisition waiting(long id) {
-        EtcdAcquisition place = Places.place();
-        CompletableFuture<AcquireResult> result = ask(place);
+        EtcdAcquisition acquisition = Places.place();
+        CompletableFuture<AcquireResult> result = ask(acquisition);
         leaseIs(id);
-        written(10, keyOf(place, 10, 10, id), ahead(5));
+        written(10, keyOf(acquisition, 10, 10, id), ahead(5));
         assertThat(result).isCompleted();
-        return place;
+        return acquisition;
     }
 
-    private static Ticket ticketOf(EtcdAcquisition place) {
-        return ShortLine.of(place, Places.KEYS);
+    private static Ticket ticketOf(EtcdAcquisition acquisition) {
+        return ShortLine.of(acquisition, Places.KEYS);
     }
 
     /** It may ask every few seconds for hours. */
     @Test
     void poll_reads_andWritesOnlyIfSomethingHasChanged() {
-        EtcdAcquisition place = waiting(7);
-        Ticket ticket = ticketOf(place);
-        CompletableFuture<AcquireResult> same = ask(place, 60_000, ticket);
+        EtcdAcquisition acquisition = waiting(7);
+        Ticket ticket = ticketOf(acquisition);
+        CompletableFuture<AcquireResult> same = ask(acquisition, 60_000, ticket);
         TxnRequest look = etcd.next("txn").txn();
         assertThat(look.getCompareCount()).isZero();
         assertThat(look.getSuccessList()).hasSize(2).allMatch(op -> op.hasRequestRange());
@@ -265,11 +267,11 @@ final class EtcdAttemptsTest {
                 .answers(ScriptedEtcd.txn(
                         true,
                         12,
-                        ScriptedEtcd.read(keyOf(place, 10, 10, 7)),
-                        ScriptedEtcd.read(keyOf(place, 10, 10, 7), ahead(5))));
+                        ScriptedEtcd.read(keyOf(acquisition, 10, 10, 7)),
+                        ScriptedEtcd.read(keyOf(acquisition, 10, 10, 7), ahead(5))));
         assertThat(BackendDriver.answer(same)).isEqualTo(new AcquireResult.Busy(-1, ticket));
 
-        CompletableFuture<AcquireResult> changed = ask(place, 60_000, ticket);
+        CompletableFuture<AcquireResult> changed = ask(acquisition, 60_000, ticket);
         etcd.next("txn").answers(ScriptedEtcd.txn(true, 13, ScriptedEtcd.read(), ScriptedEtcd.read(ahead(5))));
         assertThat(expected(etcd.next("txn").txn())).as("a write").isEqualTo(10);
         assertThat(changed).isNotDone();
@@ -278,7 +280,7 @@ final class EtcdAttemptsTest {
     @Test
     void poll_afterACall_orOnALeaseThatIsToEnd_writes() {
         EtcdAcquisition called = waiting(7);
-        called.called();
+        called.markNotified();
         ask(called, 60_000, ticketOf(called));
         assertThat(expected(etcd.next("txn").txn())).isEqualTo(10);
         etcd.next("txn").fails(Status.UNAVAILABLE);
@@ -297,11 +299,11 @@ final class EtcdAttemptsTest {
 
     @Test
     void attemptOfAnAcquisitionThatWasAbandoned_fails() {
-        EtcdAcquisition place = Places.place();
-        CompletableFuture<AcquireResult> result = ask(place);
+        EtcdAcquisition acquisition = Places.place();
+        CompletableFuture<AcquireResult> result = ask(acquisition);
         leaseIs(7);
-        place.ending();
-        written(10, keyOf(place, 10, 10, 7), ahead(5));
+        acquisition.beginEnd();
+        written(10, keyOf(acquisition, 10, 10, 7), ahead(5));
 
         assertThat(ScriptedEtcd.failure(result))
                 .isInstanceOf(LockUnavailableException.class)
@@ -310,8 +312,8 @@ final class EtcdAttemptsTest {
 
     @Test
     void attemptThatMeetsATombstone_fails() {
-        EtcdAcquisition place = Places.place();
-        CompletableFuture<AcquireResult> result = ask(place);
+        EtcdAcquisition acquisition = Places.place();
+        CompletableFuture<AcquireResult> result = ask(acquisition);
         leaseIs(7);
         etcd.next("txn")
                 .answers(ScriptedEtcd.txn(
@@ -327,23 +329,23 @@ final class EtcdAttemptsTest {
     /** Its key is not as expected: known by now, so it asks again at once. */
     @Test
     void attemptThatFindsItsKeyOtherwise_isRepeated() {
-        EtcdAcquisition place = Places.place();
-        ask(place);
+        EtcdAcquisition acquisition = Places.place();
+        ask(acquisition);
         leaseIs(7);
-        refused(20, keyOf(place, 15, 16, 7));
+        refused(20, keyOf(acquisition, 15, 16, 7));
 
         assertThat(expected(etcd.next("txn").txn())).isEqualTo(16);
-        assertThat(place.seen().created()).isEqualTo(15);
+        assertThat(acquisition.seen().created()).isEqualTo(15);
     }
 
     /** A late write of an ended acquisition has made it; that may not be deleted if it is another one by then. */
     @Test
     void keyThatIsAnotherAcquisitions_isDeletedAsItIs_andAnotherOneIsUsed() {
-        EtcdAcquisition place = Places.place();
-        String before = place.key().toString();
-        ask(place);
+        EtcdAcquisition acquisition = Places.place();
+        String before = acquisition.key().toString();
+        ask(acquisition);
         leaseIs(7);
-        refused(20, ScriptedEtcd.entry(place.key(), Places.place().value(0), 15, 16, 7));
+        refused(20, ScriptedEtcd.entry(acquisition.key(), Places.place().value(0), 15, 16, 7));
 
         TxnRequest deletion = etcd.next("txn").txn();
         assertThat(deletion.getCompareList()).singleElement().satisfies(compare -> {
@@ -361,19 +363,19 @@ final class EtcdAttemptsTest {
 
     @Test
     void permitsOfAnotherLimit_leaveTheLine_andTellIt() {
-        EtcdAcquisition place = Places.place(Places.NAME, new Demand.Permits(1, 3));
-        CompletableFuture<AcquireResult> result = ask(place);
+        EtcdAcquisition acquisition = Places.place(Places.NAME, new Demand.Permits(1, 3));
+        CompletableFuture<AcquireResult> result = ask(acquisition);
         leaseIs(7);
         ByteSequence limit = Places.KEYS.limits(Places.NAME).get(0);
         written(
                 10,
-                ScriptedEtcd.entry(place.key(), place.value(1), 10, 10, 7),
+                ScriptedEtcd.entry(acquisition.key(), acquisition.value(1), 10, 10, 7),
                 ScriptedEtcd.entry(limit, EtcdKeys.bytes("5"), 4, 4, 0));
         assertThat(result).isNotDone();
         etcd.next("txn").answers(ScriptedEtcd.txn(true, 11));
 
         assertThat(BackendDriver.answer(result)).isEqualTo(new AcquireResult.OtherLimit(5));
-        assertThat(forgotten).containsExactly(place);
+        assertThat(forgotten).containsExactly(acquisition);
     }
 
     /** Whoever was handed the lock for a key that is gone has lost it. */
@@ -382,10 +384,10 @@ final class EtcdAttemptsTest {
         for (boolean waits : List.of(true, false)) {
             voided.clear();
             Grant handed = Places.heldOn(Places.lease(7), 10, LEASE);
-            EtcdAcquisition place = Places.placeOf(handed);
-            CompletableFuture<AcquireResult> result = ask(place);
+            EtcdAcquisition acquisition = Places.placeOf(handed);
+            CompletableFuture<AcquireResult> result = ask(acquisition);
             refused(20);
-            KeyValue own = keyOf(place, 21, 21, 7);
+            KeyValue own = keyOf(acquisition, 21, 21, 7);
             if (waits) { // the next one finds that lease
                 leaseIs(8);
             }

@@ -12,10 +12,11 @@ import java.nio.charset.StandardCharsets;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A process of its own, started by {@link ChildProcesses}. It ends when its standard input does.
+ * A child process, started by {@link ChildProcesses}. It ends with its standard input.
  *
- * <p>{@code wait URI NAME THREADS} lets so many threads wait for a lock that they keep, and says {@code got} for each
- * grant. {@code relay URI NAME TURNS} takes so many turns for each line that it reads, and prints what they took.
+ * <p>{@code wait URI NAME THREADS} starts that number of threads, which wait for a lock and keep it, and prints {@code
+ * got} for each grant. {@code relay URI NAME TURNS} takes that number of turns for each input line, and prints their
+ * times.
  */
 final class EtcdChild {
     private static final int PAUSE_MILLIS = 3;

@@ -70,7 +70,7 @@ final class EtcdCloseTest {
         }
     }
 
-    /** The first time that is within the limit counts: a machine that stands still makes none shorter. */
+    /** The first time within the limit counts: a pause of the machine makes none shorter. */
     @Test
     void close_withAServerThatHangs_takesNoLongerThanARequest() throws Exception {
         for (boolean holds : new boolean[] {false, true}) {

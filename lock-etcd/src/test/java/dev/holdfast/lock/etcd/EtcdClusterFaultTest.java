@@ -96,13 +96,13 @@ final class EtcdClusterFaultTest {
     }
 
     /**
-     * etcd-io/etcd#15247: an old leader that wakes up revokes leases which its successor has renewed. It proposes 16
-     * revocations at a time and waits up to 7 s for each; the first are lost with its leadership, the later ones it passes
-     * on to its successor, as a follower does. So other leases that ended meanwhile make the fault likely: here are 64
-     * that end just before ours. etcd 3.4.31 and 3.5.13 do not have it any more.
+     * etcd-io/etcd#15247: an old leader that resumes revokes leases which its successor has renewed. It proposes 16
+     * revocations at a time and waits up to 7 s for each. The first are lost with its leadership; it forwards the later
+     * ones to its successor, as a follower does. So other leases that ended in the meantime make the fault likely: this
+     * test has 64 that end just before ours. etcd 3.4.31 and 3.5.13 have fixed it.
      *
-     * <p>No client can keep its lease then. What it can do is tell its holder, at the next renewal at the latest, and
-     * give the next holder a higher token; that is shown here, whether the lease was revoked or not.
+     * <p>No client can keep its lease then. It can only notify its holder, at the next renewal at the latest, and give
+     * the next holder a higher token. The test checks that, whether or not the lease was revoked.
      */
     @Test
     void leader_thatWakesUpAndRevokesLeases_neverEndsOneSilently() throws Exception {
@@ -148,7 +148,7 @@ final class EtcdClusterFaultTest {
         }
     }
 
-    /** The rest of etcd-io/etcd#15247: an old leader can have only those leases revoked that it knows. */
+    /** The rest of etcd-io/etcd#15247: an old leader can only revoke leases that it has. */
     @Test
     void leader_changed_locksAreOnALeaseThatTheOldOneDoesNotKnow() throws Exception {
         String name = newName();

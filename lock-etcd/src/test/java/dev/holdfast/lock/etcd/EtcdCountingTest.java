@@ -97,7 +97,7 @@ final class EtcdCountingTest extends OneEtcd {
         }
     }
 
-    /** Of the second in line, and of the third, who hears of all deletions ahead of it: the event is the grant. */
+    /** For the second and the third in the queue, which watch all deletions ahead: the event is the grant. */
     @Test
     void handOver_betweenClients_isOneReleaseAndNoRequestOfTheWaiter() throws Exception {
         String name = newName();
@@ -129,7 +129,7 @@ final class EtcdCountingTest extends OneEtcd {
         return calls("Txn") + calls("Range") + calls("Put") + calls("Watch");
     }
 
-    /** Whoever waits again soon finds its watch, which has heard of all that happened meanwhile. */
+    /** A client that soon waits again finds its watch, which has delivered all events in the meantime. */
     @Test
     void turns_ofTwoClients_areOneCreationAndOneDeletionEach() throws Exception {
         String name = newName();

@@ -176,8 +176,8 @@ final class EtcdDemandsTest extends OneEtcd {
         try (LockBackend backend = fixture.newBackend()) {
             driver(backend, name, permits(1, 3)).acquire();
             Grant grant = driver(backend, name, permits(1, 3)).acquire();
-            EtcdAcquisition place = Objects.requireNonNull(EtcdAcquisition.of(grant));
-            Objects.requireNonNull(place.lease()).condemn();
+            EtcdAcquisition acquisition = Objects.requireNonNull(EtcdAcquisition.of(grant));
+            Objects.requireNonNull(acquisition.lease()).condemn();
 
             assertThat(BackendDriver.renew(backend, grant)).isInstanceOf(RenewResult.Renewed.class);
 
@@ -188,7 +188,7 @@ final class EtcdDemandsTest extends OneEtcd {
         }
     }
 
-    /** Of all kinds, in the order of the queue; a semaphore that nobody uses is not listed. */
+    /** Of all kinds, in the order of the queue; an unused semaphore is not listed. */
     @Test
     void list_tellsHoldersFromWaiters() throws Exception {
         String name = newName();

@@ -34,7 +34,7 @@ final class EtcdFailuresTest {
         assertThat(EtcdFailures.isRefusal(failure)).isTrue();
     }
 
-    /** gRPC has the same code for a reply that is too long to be read: then nobody knows what was done. */
+    /** gRPC uses the same code for a reply that is too long to be read; then the outcome is unknown. */
     @Test
     void isRefusal_replyTooLong_isUnknown() {
         var failure = Status.RESOURCE_EXHAUSTED
@@ -141,7 +141,7 @@ final class EtcdFailuresTest {
     void translate_saysWhatToDo() {
         assertThat(told(new TimeoutException()))
                 .isInstanceOf(LockUnavailableException.class)
-                .hasMessage("etcd did not answer in time; see whether the cluster has a leader and can be reached");
+                .hasMessage("etcd did not answer in time; check that the cluster has a leader and can be reached");
         for (Throwable closed :
                 List.of(new RejectedExecutionException(), new IllegalStateException("Channel shutdown"))) {
             assertThat(told(new IOException(closed))).isInstanceOf(LockClosedException.class);
@@ -162,7 +162,7 @@ final class EtcdFailuresTest {
                 .hasMessageContaining("etcd is not available (");
         assertThat(told(status(Status.UNAVAILABLE, "no")))
                 .isInstanceOf(LockUnavailableException.class)
-                .hasMessageContaining("see whether the cluster has a leader");
+                .hasMessageContaining("check that the cluster has a leader");
     }
 
     private static Throwable jetcds(ErrorCode code, Throwable cause) {
@@ -185,7 +185,7 @@ final class EtcdFailuresTest {
                 .isFalse();
         assertThat(told(jetcds(ErrorCode.PERMISSION_DENIED, none)))
                 .isInstanceOf(LockConfigurationException.class)
-                .hasMessageStartingWith("etcd says 'said'; grant");
+                .hasMessageStartingWith("etcd reports 'said'; grant");
     }
 
     /** What no retry helps, what one may help, and what to look at. */
@@ -195,8 +195,8 @@ final class EtcdFailuresTest {
                 Status.UNAUTHENTICATED, Status.INVALID_ARGUMENT, Status.FAILED_PRECONDITION, Status.UNIMPLEMENTED)) {
             assertThat(told(status(lasting, "no")))
                     .isInstanceOf(LockConfigurationException.class)
-                    .hasMessage(
-                            "etcd says '" + lasting.getCode() + ": no'; check user, password and the server's version");
+                    .hasMessage("etcd reports '" + lasting.getCode()
+                            + ": no'; check user, password and the server's version");
             assertThat(told(causedBy(lasting, Status.UNAVAILABLE.asRuntimeException())))
                     .isInstanceOf(LockUnavailableException.class)
                     .hasMessageStartingWith("etcd is not available (");
@@ -205,12 +205,12 @@ final class EtcdFailuresTest {
             assertThat(told(status(passing, "no")))
                     .isInstanceOf(LockUnavailableException.class)
                     .hasMessage("etcd is not available (" + passing.getCode()
-                            + ": no); see whether the cluster has a leader");
+                            + ": no); check that the cluster has a leader");
         }
         assertThat(told(status(Status.RESOURCE_EXHAUSTED, "too many")))
                 .isInstanceOf(LockUnavailableException.class)
                 .hasMessage(
-                        "etcd says 'RESOURCE_EXHAUSTED: too many'; see its limits for the size and number of requests");
+                        "etcd reports 'RESOURCE_EXHAUSTED: too many'; see its limits for the size and number of requests");
         assertThat(told(new RejectedExecutionException()))
                 .hasMessage("the etcd client was closed before the lock client; close the lock client first");
     }

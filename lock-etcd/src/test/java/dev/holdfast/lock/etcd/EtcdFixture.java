@@ -215,7 +215,7 @@ final class EtcdFixture implements LockFixture {
         return find(name, limit, 0);
     }
 
-    /** As the store was at that revision; 0: as it is. */
+    /** The store's state at that revision; 0: the present state. */
     List<KeyValue> find(String name, long limit, long revision) throws Exception {
         ByteSequence key = mode == EtcdMode.QUEUE ? keys.queue(name) : keys.single(name);
         GetOption.Builder option = GetOption.builder()
@@ -282,7 +282,7 @@ final class EtcdFixture implements LockFixture {
         server.close();
     }
 
-    /** Makes a request until it is answered: connections are made anew after a fault. */
+    /** Repeats a request until it has an answer: connections are opened again after a fault. */
     static <T> T eventually(Callable<T> request) {
         AtomicReference<T> answer = new AtomicReference<>();
         await().atMost(PATIENCE).pollInterval(Duration.ofMillis(50)).until(() -> {

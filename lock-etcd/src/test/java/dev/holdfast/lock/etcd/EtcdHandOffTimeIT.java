@@ -15,16 +15,16 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * What the lock takes, as ratios to a raw transaction: one put, by a plain jetcd client, timed in the same processes and
- * in the same turns, so that the machine's speed and the disk's, and to a degree its load, cancel out.
+ * The cost of the lock, as ratios to a raw transaction: one put by a plain jetcd client, timed in the same processes
+ * and in the same turns, so that the speed of the machine and the disk, and partly its load, cancel out.
  *
- * <p>A <em>hand-off</em> runs from the call of {@code unlock()} in one process until {@code lock()} has returned in the
- * other, which has been waiting. It holds the release's deletion and then the watch's event, which is the grant: one write
- * is the least that it can be. What begins only when the release was acknowledged is shorter by about that.
+ * <p>A <em>hand-off</em> here runs from the call of {@code unlock()} in one process to the return of {@code lock()} in
+ * another one, which has been waiting. It contains the release's deletion and the watch's event, which is the grant:
+ * one write is the minimum. A measurement from the acknowledged release is shorter by about that.
  *
- * <p>The medians of one round count if they are good: a machine that is busy with other things spoils rounds, but never
- * makes one better. What a wait in etcd's 100 ms loop would cost, no round is without; that no request is sent in vain
- * is counted in {@link EtcdCountingTest}.
+ * <p>The medians of one round are sufficient if they are good: other load spoils rounds, but never improves one. The
+ * cost of a wait in etcd's 100 ms loop would appear in every round. {@link EtcdCountingTest} checks that no request is
+ * wasted.
  */
 final class EtcdHandOffTimeIT {
     private static final int TURNS = 100;

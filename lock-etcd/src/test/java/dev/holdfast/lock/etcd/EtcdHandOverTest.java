@@ -33,7 +33,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** Who is handed the lock by the event that those ahead have left, who is only called, and what is promised. */
+/**
+ * Which waiters are granted the lock by the event of the last deletion ahead, which only make an attempt, and for how
+ * long.
+ */
 final class EtcdHandOverTest extends OneEtcd {
     private static final long LEASE = 30_000;
 
@@ -72,7 +75,7 @@ final class EtcdHandOverTest extends OneEtcd {
         }
 
         EtcdAcquisition place() {
-            return ((EtcdTicket) Objects.requireNonNull(ticket)).place();
+            return ((EtcdTicket) Objects.requireNonNull(ticket)).acquisition();
         }
 
         void awaitNews() {
@@ -177,7 +180,7 @@ final class EtcdHandOverTest extends OneEtcd {
         }
     }
 
-    /** An attempt that was under way finds no key and makes a new one: what it was handed before is nobody's. */
+    /** A pending attempt finds no key and creates a new one: the earlier hand-over is void. */
     @Test
     void grantOfAKeyThatIsGone_isTakenBackByTheNextAnswer() throws Exception {
         String name = newName();
@@ -219,14 +222,14 @@ final class EtcdHandOverTest extends OneEtcd {
         }
     }
 
-    /** More are ahead than are known: it hears of the one before it, and asks. */
+    /** More keys are ahead than it tracks: it watches its predecessor, and makes an attempt. */
     @Test
     void waiterFarBehind_isCalled() throws Exception {
         String name = newName();
         try (LockBackend first = fixture.newBackend();
                 Heir last = new Heir(first, name)) {
             List<BackendDriver> ahead = new ArrayList<>();
-            for (int i = 0; i <= ShortLine.MOST_AHEAD; i++) {
+            for (int i = 0; i <= ShortLine.MAX_AHEAD; i++) {
                 BackendDriver one = BackendDriver.of(first, name, LEASE);
                 one.tryAcquire(WAIT_MILLIS);
                 ahead.add(one);
@@ -242,8 +245,8 @@ final class EtcdHandOverTest extends OneEtcd {
     }
 
     /**
-     * Random: waiters come, poll, give up and are handed the lock, while watches break, and keys are deleted behind the backs of their
-     * clients. Whoever is handed the lock, and whose key nobody has deleted, is the first in the store.
+     * Random: waiters come, poll, give up and are handed the lock, while watches break, and keys are deleted behind
+     * their clients. A waiter that is handed the lock, and whose key was not deleted, is the first in the store.
      */
     @Test
     void whoeverIsHandedTheLock_isFirstInTheStore() throws Exception {

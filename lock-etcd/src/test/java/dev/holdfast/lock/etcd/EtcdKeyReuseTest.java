@@ -44,7 +44,7 @@ final class EtcdKeyReuseTest extends OneEtcd {
                     grant.set(granted.grant());
                 }
             } catch (LockUnavailableException e) {
-                // no answer: once more
+                // no answer: repeat
             }
             return grant.get() != null;
         });

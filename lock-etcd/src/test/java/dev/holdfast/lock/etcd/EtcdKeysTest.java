@@ -92,7 +92,7 @@ final class EtcdKeysTest {
     }
 
     private static ByteSequence place(EtcdKeys keys, QueueSlots slots, String name, Demand demand) {
-        return keys.place(new AcquisitionId(name, OwnerId.random(), demand), slots.take(name));
+        return keys.acquisitionKey(new AcquisitionId(name, OwnerId.random(), demand), slots.take(name));
     }
 
     /** Whatever may be a range that has the key in it. */
@@ -137,8 +137,8 @@ final class EtcdKeysTest {
                                 EtcdKeys.isLimit(EtcdKeys.ending(limit).toString(StandardCharsets.UTF_8)))
                         .isTrue());
         assertThat(keys.limits("a").get(0)).isNotEqualTo(keys.limits("a").get(1));
-        ByteSequence place = place(keys, new QueueSlots(), "a", Demand.EXCLUSIVE);
-        assertThat(EtcdKeys.isLimit(EtcdKeys.ending(place).toString(StandardCharsets.UTF_8)))
+        ByteSequence acquisition = place(keys, new QueueSlots(), "a", Demand.EXCLUSIVE);
+        assertThat(EtcdKeys.isLimit(EtcdKeys.ending(acquisition).toString(StandardCharsets.UTF_8)))
                 .isFalse();
     }
 

@@ -86,7 +86,7 @@ final class EtcdLateRequestTest {
             Ticket ticket = waiter.ticket();
             Subscription subscription = waiters.subscribe(ticket, () -> {});
             between.abandon();
-            ((EtcdTicket) ticket).place().called(); // so that its next attempt is a write
+            ((EtcdTicket) ticket).acquisition().markNotified(); // so that its next attempt is a write
             long firstLease = keyAt(name, 1).getLease();
 
             LateBytes late = proxy.keepBack(Direction.TO_SERVER);
@@ -125,7 +125,7 @@ final class EtcdLateRequestTest {
         }
     }
 
-    /** jetcd cancels a call that takes too long; etcd executes it all the same when its bytes arrive. */
+    /** jetcd cancels a call that takes too long; etcd still executes it when its bytes arrive. */
     @Test
     void attempt_cancelledByItsDeadline_executedAfterTheNextOne_changesNothing() throws Exception {
         String name = newName();

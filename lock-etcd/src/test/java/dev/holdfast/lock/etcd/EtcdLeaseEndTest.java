@@ -27,7 +27,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** Leases and keys that end early, on one etcd: who is told of it, and what a lease promises until then. */
+/**
+ * Leases and keys that end early, on one etcd: which clients are notified, and how long a lease is valid until then.
+ */
 final class EtcdLeaseEndTest extends OneEtcd {
     private static final long LEASE = 120_000;
 
@@ -59,7 +61,7 @@ final class EtcdLeaseEndTest extends OneEtcd {
         }
     }
 
-    /** The one that ends is not the one by which it listens. A share hears nothing of its own key. */
+    /** The lease that ends is not the one by which it subscribed. A share has no events of its own key. */
     @Test
     void waiter_whoseLeaseHasEndedAfterItChangedItsTicket_isCalled() throws Exception {
         String name = newName();
@@ -82,7 +84,10 @@ final class EtcdLeaseEndTest extends OneEtcd {
         }
     }
 
-    /** Its lease ended between the answer and that, and called those who listened. A share hears nothing of its own key. */
+    /**
+     * Its lease ended between the answer and the subscription, and has notified its members already. A share has no
+     * events of its own key.
+     */
     @Test
     void waiter_whoseLeaseHasEndedBeforeItListens_isCalled() throws Exception {
         String name = newName();
@@ -91,7 +96,7 @@ final class EtcdLeaseEndTest extends OneEtcd {
             acquire(holder, name, LEASE);
             BackendDriver waiter = BackendDriver.of(other, name, Demand.SHARED, LEASE);
             waiter.queueUp();
-            Objects.requireNonNull(((EtcdTicket) waiter.ticket()).place().lease())
+            Objects.requireNonNull(((EtcdTicket) waiter.ticket()).acquisition().lease())
                     .end();
             AtomicInteger calls = new AtomicInteger();
 
@@ -102,7 +107,7 @@ final class EtcdLeaseEndTest extends OneEtcd {
         }
     }
 
-    /** A share waits for one key, and hears nothing of its own. */
+    /** A share watches one key ahead, not its own. */
     @Test
     void waiter_whoseKeyIsDeleted_findsOutByItsNextPoll() throws Exception {
         String name = newName();
@@ -260,11 +265,11 @@ final class EtcdLeaseEndTest extends OneEtcd {
             List<Grant> lost = new ArrayList<>();
             backend.setGrantListener(noting(lost));
             Grant grant = acquire(backend, newName(), LEASE);
-            EtcdAcquisition place = Objects.requireNonNull(EtcdAcquisition.of(grant));
+            EtcdAcquisition acquisition = Objects.requireNonNull(EtcdAcquisition.of(grant));
             // A move whose answer is lost, to a lease that etcd does not have.
-            place.sent(new SharedLease(
-                    4_711, LEASE / 1_000, SentAt.now(), place.lease().term()));
-            assertThat(place.mayBeOn()).hasSize(2);
+            acquisition.beginWrite(new SharedLease(
+                    4_711, LEASE / 1_000, SentAt.now(), acquisition.lease().term()));
+            assertThat(acquisition.possibleLeases()).hasSize(2);
 
             renew(backend, grant); // finds out
             assertThat(renew(backend, grant)).isInstanceOf(RenewResult.Renewed.class);

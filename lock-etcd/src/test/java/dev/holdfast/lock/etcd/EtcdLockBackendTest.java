@@ -48,35 +48,38 @@ final class EtcdLockBackendTest extends ScriptedBackend {
     /** A waiter without a lease is called, on the backend's own thread, as soon as it listens. */
     @Test
     void threadOfAClientThatWasNotClosed_keepsNoProcessAlive_andEndsWithTheClient() throws Exception {
-        EtcdAcquisition place = Places.place();
+        EtcdAcquisition acquisition = Places.place();
         CompletableFuture<Thread> calledOn = new CompletableFuture<>();
-        backend.subscribe(new BehindOne(place, place.key(), 5, 10), () -> calledOn.complete(Thread.currentThread()));
+        backend.subscribe(
+                new BehindOne(acquisition, acquisition.key(), 5, 10), () -> calledOn.complete(Thread.currentThread()));
 
         Thread thread = calledOn.get(1, TimeUnit.MINUTES);
 
         assertThat(thread).isNotSameAs(Thread.currentThread());
         assertThat(thread.isDaemon()).isTrue();
         assertThat(thread.getName()).isEqualTo("holdfast-etcd");
-        assertThat(place.takeCall()).as("its next attempt is a write").isTrue();
+        assertThat(acquisition.takeNotification())
+                .as("its next attempt is a write")
+                .isTrue();
 
         backend.close();
         thread.join(TimeUnit.MINUTES.toMillis(1));
         assertThat(thread.isAlive()).isFalse();
     }
 
-    /** It knows that something has changed, so it needs no look before its write. */
+    /** The notification already means a change, so no poll is needed before its write. */
     @Test
     void waiterWhoseTurnItMayBe_isCalled_andWritesNext() {
-        EtcdAcquisition place = Places.waitingOn(Places.lease(7), 10);
+        EtcdAcquisition acquisition = Places.waitingOn(Places.lease(7), 10);
         AtomicInteger calls = new AtomicInteger();
         var ahead = Places.place().key();
-        Subscription subscription = backend.subscribe(new BehindOne(place, ahead, 5, 10), calls::incrementAndGet);
-        assertThat(place.takeCall()).isFalse();
+        Subscription subscription = backend.subscribe(new BehindOne(acquisition, ahead, 5, 10), calls::incrementAndGet);
+        assertThat(acquisition.takeNotification()).isFalse();
 
         etcd.listeners.get(0).onNext(MadeUpWatch.deleted(ahead, 12));
 
         assertThat(calls).hasValue(1);
-        assertThat(place.takeCall()).isTrue();
+        assertThat(acquisition.takeNotification()).isTrue();
         subscription.close();
         assertThat(etcd.closedWatches).hasValue(1);
     }
@@ -138,7 +141,7 @@ final class EtcdLockBackendTest extends ScriptedBackend {
         var limit = backend.changeLimit(Places.NAME, 3, 4, 20);
         assertThatThrownBy(() -> BackendDriver.answer(limit))
                 .isInstanceOf(LockUnavailableException.class)
-                .hasMessage("etcd did not answer in time; see whether the cluster has a leader and can be reached");
+                .hasMessage("etcd did not answer in time; check that the cluster has a leader and can be reached");
 
         var single = backend(EtcdMode.SINGLE_KEY).changeLimit(Places.NAME, 3, 4, 20);
         assertThatThrownBy(() -> BackendDriver.answer(single))
@@ -146,7 +149,7 @@ final class EtcdLockBackendTest extends ScriptedBackend {
                 .hasMessage("a single key has no permits; use the mode queue");
     }
 
-    /** Its time is nearly the longest of all waits, and nobody would notice before. */
+    /** Its time limit is nearly the longest of all waits, so an error would go unnoticed before. */
     @Test
     void attemptAndRemovalWithoutAnswer_failWhenTheirTimeIsOver() {
         Grant grant = granted(driver(backend), 7, 10);
@@ -163,20 +166,19 @@ final class EtcdLockBackendTest extends ScriptedBackend {
     void leaseThatEnds_isALoss_thatIsToldOnce_andNothingIsRemembered() {
         listen();
         Grant grant = granted(driver(backend), 7, 10);
-        assertThat(backend.remembered()).isEqualTo(2);
+        assertThat(backend.size()).isEqualTo(2);
         var renewed = backend.renew(List.of(grant), 60_000);
         etcd.next("timeToLive").answers(ScriptedEtcd.lives(-1));
         etcd.next("keepAliveOnce").fails(Status.NOT_FOUND);
 
         assertThat(BackendDriver.answer(renewed)).singleElement().isInstanceOf(RenewResult.Lost.class);
 
-        assertThat(lost)
-                .containsExactly("10 REVOKED etcd lease 7: etcd does not know the lease any more: expired or revoked");
-        assertThat(backend.remembered()).isZero();
+        assertThat(lost).containsExactly("10 REVOKED etcd lease 7: etcd no longer has the lease: expired or revoked");
+        assertThat(backend.size()).isZero();
         assertThat(etcd.count("txn")).as("nothing is to be removed").isEqualTo(1);
     }
 
-    /** No renewal tells of it. */
+    /** No renewal reports it. */
     @Test
     void waiterWhoseLeaseEnds_isCalled_whileItListens() {
         granted(BackendDriver.of(backend, "other", LEASE), 7, 9);
@@ -190,9 +192,9 @@ final class EtcdLockBackendTest extends ScriptedBackend {
         etcd.next("txn").fails(Status.NOT_FOUND);
 
         assertThat(calls).hasValue(1);
-        assertThat(ticket.place().takeCall()).isTrue();
+        assertThat(ticket.acquisition().takeNotification()).isTrue();
         subscription.close();
-        ticket.place().wake();
+        ticket.acquisition().wake();
         assertThat(calls).hasValue(1);
     }
 
@@ -207,7 +209,7 @@ final class EtcdLockBackendTest extends ScriptedBackend {
 
         assertThat(driver.granted(BackendDriver.answer(again)).token()).isEqualTo(21);
 
-        assertThat(lost).containsExactly("10 REVOKED its key was deleted before it was handed the lock");
+        assertThat(lost).containsExactly("10 REVOKED its key was deleted before the hand-over");
     }
 
     @Test
@@ -221,7 +223,7 @@ final class EtcdLockBackendTest extends ScriptedBackend {
         assertThat(BackendDriver.answer(renewed)).singleElement().isInstanceOf(RenewResult.Lost.class);
     }
 
-    /** Nothing is left of it, so there is nothing to repeat, nor to remember. */
+    /** Nothing of it is left, so there is nothing to repeat or keep. */
     @Test
     void abandonedWithoutAnswer_isForgottenWhenItsLeaseEnds() {
         granted(BackendDriver.of(backend, "other", LEASE), 7, 9);
@@ -230,12 +232,12 @@ final class EtcdLockBackendTest extends ScriptedBackend {
         CompletionStage<Void> abandoned = backend.abandon(waiter.acquisition(), 60_000);
         etcd.next("txn").fails(Status.UNAVAILABLE);
         assertThatThrownBy(() -> BackendDriver.answer(abandoned)).isInstanceOf(LockUnavailableException.class);
-        assertThat(backend.remembered()).isEqualTo(4);
+        assertThat(backend.size()).isEqualTo(4);
 
         BackendDriver.of(backend, "third", LEASE).send(0);
         etcd.nextPut().fails(Status.NOT_FOUND); // that lease is gone
 
-        assertThat(backend.remembered()).as("the third one's").isEqualTo(2);
+        assertThat(backend.size()).as("the third one's").isEqualTo(2);
     }
 
     /** Other locks would keep its lease alive, and the key with it; a refusal may be put right, and is repeated. */
@@ -246,18 +248,18 @@ final class EtcdLockBackendTest extends ScriptedBackend {
             long id = status == Status.UNAVAILABLE ? 8 : 7;
             BackendDriver driver = BackendDriver.of(backend, "n" + id, id * 100_000);
             Grant grant = granted(driver, id, 10);
-            EtcdAcquisition place = Places.placeOf(grant);
-            SharedLease lease = Objects.requireNonNull(place.lease());
-            place.saw(new KeyState(20, 20, 20, 0, lease)); // somebody had deleted it, and it was made again
+            EtcdAcquisition acquisition = Places.placeOf(grant);
+            SharedLease lease = Objects.requireNonNull(acquisition.lease());
+            acquisition.update(new KeyState(20, 20, 20, 0, lease)); // it was deleted and created again
             var renewed = backend.renew(List.of(grant), 60_000);
-            etcd.next("timeToLive").answers(ScriptedEtcd.lives(30, place.key()));
+            etcd.next("timeToLive").answers(ScriptedEtcd.lives(30, acquisition.key()));
             etcd.next("keepAliveOnce").answers(ScriptedEtcd.kept(0));
             assertThat(BackendDriver.answer(renewed)).singleElement().isInstanceOf(RenewResult.Lost.class);
 
             etcd.next("txn").fails(status);
 
             assertThat(lease.isCondemned()).as("%s", status).isEqualTo(status == Status.UNAVAILABLE);
-            assertThat(place.isEnded()).as("%s", status).isEqualTo(status == Status.UNAVAILABLE);
+            assertThat(acquisition.isEnded()).as("%s", status).isEqualTo(status == Status.UNAVAILABLE);
         }
     }
 }

@@ -116,7 +116,7 @@ final class EtcdLockProviderTest {
         assertThat(etcd.requests).hasSize(1);
     }
 
-    /** A server that begins as HTTP/2 does, or says something else, to whoever connects. */
+    /** A server that answers each connection as HTTP/2 does, or with other bytes. */
     private static final class Greets implements AutoCloseable {
         private final ServerSocket socket = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
 
@@ -178,7 +178,7 @@ final class EtcdLockProviderTest {
         }
     }
 
-    /** jetcd's client and ours, over a connection, to a server that knows one method. */
+    /** jetcd's client and ours, over a connection, to a server with one method. */
     private static final class Ranges extends KVGrpc.KVImplBase implements AutoCloseable {
         final List<String> keys = new CopyOnWriteArrayList<>();
         final AtomicInteger connections = new AtomicInteger();

@@ -95,7 +95,7 @@ final class EtcdManyLocksTest {
             // On a busy machine by what a part of it takes: it does not grow faster than the number of locks.
             Duration bound = Collections.max(List.of(HALF_A_TICK, fifth.multipliedBy(8)));
             Duration took = roundInBatches(backend, grants);
-            for (int i = 1; i < ROUNDS && took.compareTo(bound) >= 0; i++) { // the machine may have stood still
+            for (int i = 1; i < ROUNDS && took.compareTo(bound) >= 0; i++) { // the machine may have paused
                 took = roundInBatches(backend, grants);
             }
 

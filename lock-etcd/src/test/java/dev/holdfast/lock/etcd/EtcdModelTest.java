@@ -1,7 +1,7 @@
 package dev.holdfast.lock.etcd;
 
-import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.WAIT_MILLIS;
-import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.answer;
+import static dev.holdfast.lock.testkit.BackendDriver.WAIT_MILLIS;
+import static dev.holdfast.lock.testkit.BackendDriver.answer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -12,7 +12,7 @@ import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
-import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
+import dev.holdfast.lock.testkit.BackendDriver;
 import dev.holdfast.lock.testkit.support.ModelTrace;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.KeyValue;
@@ -31,8 +31,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
 /**
- * Each step of three clients on a real etcd is one of verification/models/etcd.table, of which the Promela model is made: attempts that are lost,
- * late, repeated or without an answer, leases that end or are to be left, keys that somebody deletes, acquisitions that end meanwhile.
+ * Each step of three clients on a real etcd is in verification/models/etcd.table, from which the Promela model is made: attempts
+ * that are lost, late, repeated or unanswered, leases that end or must be left, deleted keys, acquisitions that end in
+ * the meantime.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class EtcdModelTest {
@@ -65,8 +66,8 @@ final class EtcdModelTest {
         private BackendDriver driver;
         private @Nullable Grant grant;
         private long lastLease;
-        private @Nullable EtcdAcquisition place;
-        /** The client's next lease is gone, which it may not know. */
+        private @Nullable EtcdAcquisition acquisition;
+        /** The client's next lease is gone, possibly without its notice. */
         private @Nullable SharedLease broken;
 
         Contender(EtcdSteps steps, String name, Random random) {
@@ -122,7 +123,7 @@ final class EtcdModelTest {
         }
 
         private @Nullable SharedLease lease() {
-            EtcdAcquisition known = place;
+            EtcdAcquisition known = acquisition;
             return known == null ? null : known.lease();
         }
 
@@ -132,9 +133,9 @@ final class EtcdModelTest {
         }
 
         private void attempt() {
-            EtcdAcquisition known = place;
+            EtcdAcquisition known = acquisition;
             if (known != null) {
-                known.called(); // it would only look otherwise
+                known.markNotified(); // it would only look otherwise
             }
             steps.faults(true);
             try {
@@ -145,9 +146,9 @@ final class EtcdModelTest {
                             .as("the token is the first key's create revision")
                             .isEqualTo(granted.grant().token());
                     grant = granted.grant();
-                    place = EtcdAcquisition.of(granted.grant());
+                    acquisition = EtcdAcquisition.of(granted.grant());
                 } else {
-                    place = ((EtcdTicket) driver.ticket()).place();
+                    acquisition = ((EtcdTicket) driver.ticket()).acquisition();
                     assertThat(steps.lastAnswer()).isEqualTo("busy");
                 }
             } catch (LockUnavailableException e) {
@@ -162,7 +163,7 @@ final class EtcdModelTest {
         private void renew() throws Exception {
             Grant held = Objects.requireNonNull(grant);
             SharedLease present = lease();
-            boolean open = !Objects.requireNonNull(place).openCreations().isEmpty();
+            boolean open = !Objects.requireNonNull(acquisition).openCreations().isEmpty();
             String on = open ? "open" : present != null && present.isCondemned() ? "other" : "lease";
             String lease = broken != null && !broken.isGone() ? "gone" : "lives";
             List<KeyValue> before = withoutAnother(held, steps.look());
@@ -209,12 +210,12 @@ final class EtcdModelTest {
                     .toList();
         }
 
-        /** What was answered and comes once more comes while the acquisition goes on: no client sends it again after that. */
+        /** A repeated request arrives while the acquisition continues: no client sends it again after the answer. */
         private void next() {
             steps.pending().removeIf(write -> write.answered() && write.isOf(driver.acquisition()));
             driver = BackendDriver.of(backend, name, LEASE);
             grant = null;
-            place = null;
+            acquisition = null;
         }
 
         private void condemn() {
@@ -224,7 +225,7 @@ final class EtcdModelTest {
             }
         }
 
-        /** The key is to be moved, and the lease on which it would be put is gone. */
+        /** The key must move, and the lease for it is gone. */
         private void condemnAndBreakTheNext() throws Exception {
             condemn();
             Grant beside = BackendDriver.acquire(backend, "beside-" + NAMES.incrementAndGet(), LEASE);
@@ -239,7 +240,7 @@ final class EtcdModelTest {
         }
 
         private void deleteKey() throws Exception {
-            EtcdAcquisition known = place;
+            EtcdAcquisition known = acquisition;
             if (known != null) {
                 fixture.admin().getKVClient().delete(known.key()).get(1, TimeUnit.MINUTES);
             }
@@ -304,7 +305,10 @@ final class EtcdModelTest {
         contenders.forEach(Contender::close);
     }
 
-    /** A creation that was given up makes the key anew, when an administrator has deleted the granted one: the lock is lost. */
+    /**
+     * An abandoned creation creates the key again, after an administrator has deleted the granted one: the lock is
+     * lost.
+     */
     @Test
     void lateCreation_afterTheGrantedKeyWasDeleted_isLost() throws Exception {
         ModelTrace trace = ModelTrace.of(TABLE);

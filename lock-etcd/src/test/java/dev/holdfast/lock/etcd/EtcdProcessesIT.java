@@ -23,7 +23,8 @@ final class EtcdProcessesIT {
             Lease held = holder.lock(name).acquire();
             for (int i = 1; i <= 8; i++) {
                 int count = i;
-                // One after the other: with a write between its attempt and its watch, a waiter would read once more.
+                // One after the other: a write between a waiter's attempt and its watch would cost one more
+                // read.
                 children.start("wait", fixture.uri(), name, "25");
                 children.awaitUntil("key " + count + " of 8", () -> fixture.entries(name) == 1 + count);
                 children.awaitUntil("watch " + count + " of 8", () -> watches(fixture) == count);

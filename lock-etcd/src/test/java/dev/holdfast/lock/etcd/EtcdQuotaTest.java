@@ -30,7 +30,7 @@ final class EtcdQuotaTest {
     private static final int PIECE = 500_000;
     private static final int PIECES = 400;
 
-    /** With a longer lease, if need be: the machine may stand still for most of a short one. */
+    /** With a longer lease if necessary: the machine may pause for most of a short one. */
     @Test
     void fullDatabase_refusesNewHolders_keepsTheOthers_andLetsThemGo() throws Exception {
         for (int seconds = 3; ; seconds *= 2) {

@@ -37,8 +37,8 @@ final class EtcdReadsTest {
     }
 
     private static KeyValue entry(String name, Demand demand, int slot, long created) {
-        EtcdAcquisition place = Places.place(name, demand);
-        return ScriptedEtcd.entry(place.key(), place.value(slot), created, created, 7);
+        EtcdAcquisition acquisition = Places.place(name, demand);
+        return ScriptedEtcd.entry(acquisition.key(), acquisition.value(slot), created, created, 7);
     }
 
     private static KeyValue lock(String name, long created) {
@@ -189,7 +189,7 @@ final class EtcdReadsTest {
         return findings;
     }
 
-    /** A learner, or one that was just added, tells no address yet. */
+    /** A learner, or a new member, has no address yet. */
     @Test
     void examine_tellsTheVersionOfTheFirstMemberWithAnAddress() {
         CompletableFuture<List<StoreFinding>> findings = examined("http://n1:2379", "http://n2:2379");
@@ -209,11 +209,10 @@ final class EtcdReadsTest {
         etcd.next("statusMember").fails(Status.UNAVAILABLE);
         assertThat(BackendDriver.answer(unreachable))
                 .first()
-                .isEqualTo(StoreFinding.ok(
-                        "the version is not known: member http://n1:2379 does not answer to us directly"));
+                .isEqualTo(StoreFinding.ok("the version is unknown: member http://n1:2379 cannot be reached directly"));
         assertThat(BackendDriver.answer(examined()))
                 .first()
-                .isEqualTo(StoreFinding.ok("its members tell no address of theirs"));
+                .isEqualTo(StoreFinding.ok("its members report no client address"));
 
         CompletableFuture<List<StoreFinding>> refused = EtcdExamination.examine(calls, TIMEOUT);
         etcd.next("listMember").fails(Status.PERMISSION_DENIED.withDescription("no"));
@@ -224,7 +223,7 @@ final class EtcdReadsTest {
         });
         assertThat(said)
                 .containsExactly(
-                        "the members were not looked at (etcd says 'PERMISSION_DENIED: no'; grant the user read"
-                                + " and write permission on the prefix), which locks do not need");
+                        "the members could not be read (etcd reports 'PERMISSION_DENIED: no'; grant the user read"
+                                + " and write permission on the prefix); locks do not need them");
     }
 }

@@ -27,7 +27,7 @@ final class EtcdRenewalAnswersTest {
     private final ScriptedEtcd etcd = renewals.etcd;
     private final SharedLease lease = Places.lease(7);
     private final Grant grant = Places.heldOn(lease, CREATED, LEASE);
-    private final EtcdAcquisition place = Places.placeOf(grant);
+    private final EtcdAcquisition acquisition = Places.placeOf(grant);
 
     @AfterEach
     void close() {
@@ -46,7 +46,7 @@ final class EtcdRenewalAnswersTest {
         assertThat(((LeaseOption) etcd.next(LOOK).arguments().get(1)).isAttachedKeys())
                 .isTrue();
         assertThat(etcd.next(KEEP_ALIVE).lease()).isEqualTo(7);
-        renewals.keysAre(EtcdKeys.bytes("namespace/").concat(place.key()));
+        renewals.keysAre(EtcdKeys.bytes("namespace/").concat(acquisition.key()));
         assertThat(result).as("not before the keep-alive's answer").isNotDone();
         renewals.confirmed();
 
@@ -80,7 +80,7 @@ final class EtcdRenewalAnswersTest {
     @Test
     void acquisitionThatHasEnded_isLost_withoutARequest() {
         lease.end();
-        isLost(only(renewals.renew(grant)), "[etcd lease 7] has ended on the server", place);
+        isLost(only(renewals.renew(grant)), "[etcd lease 7] has ended on the server", acquisition);
         assertThat(etcd.requests).isEmpty();
     }
 
@@ -88,17 +88,17 @@ final class EtcdRenewalAnswersTest {
     @Test
     void leaseThatEndsMeanwhile_isLost() {
         CompletableFuture<List<RenewResult>> result = renewals.renew(grant);
-        renewals.keysAre(place.key());
+        renewals.keysAre(acquisition.key());
         etcd.next(KEEP_ALIVE).fails(Status.NOT_FOUND);
         etcd.settle();
 
-        isLost(only(result), "[etcd lease 7] has ended on the server", place);
+        isLost(only(result), "[etcd lease 7] has ended on the server", acquisition);
     }
 
     @Test
     void keepAliveWithoutAnswer_isUnknown() {
         CompletableFuture<List<RenewResult>> result = renewals.renewWithin(20, grant);
-        renewals.keysAre(place.key());
+        renewals.keysAre(acquisition.key());
 
         assertThat(only(result)).isInstanceOfSatisfying(RenewResult.Unknown.class, unknown -> {
             assertThat(unknown.detail()).isEqualTo("[etcd lease 7] was not renewed in time");
@@ -123,7 +123,7 @@ final class EtcdRenewalAnswersTest {
         write.answers(ScriptedEtcd.txn(true, 20));
 
         isRenewed(only(result));
-        assertThat(place.seen().modified()).isEqualTo(20);
+        assertThat(acquisition.seen().modified()).isEqualTo(20);
     }
 
     @Test
@@ -133,7 +133,7 @@ final class EtcdRenewalAnswersTest {
         renewals.confirmed();
         etcd.next("txn").answers(ScriptedEtcd.txn(false, 20, ScriptedEtcd.read(), ScriptedEtcd.read()));
 
-        isLost(only(result), "its key was deleted", place);
+        isLost(only(result), "its key was deleted", acquisition);
     }
 
     @Test
@@ -150,24 +150,24 @@ final class EtcdRenewalAnswersTest {
         assertThat(renewals.lost).isEmpty();
     }
 
-    /** An attempt that was under way has found no key, and made another. That one is not this grant's. */
+    /** A pending attempt has found no key, and created another one. That key does not belong to this grant. */
     @Test
     void keyThatWasMadeAgain_isLost_andTheAcquisitionGoesOnIfItIsGrantedAgain() {
-        place.saw(new KeyState(20, 20, 20, 0, lease));
+        acquisition.update(new KeyState(20, 20, 20, 0, lease));
         CompletableFuture<List<RenewResult>> result = renewals.renew(grant);
-        renewals.keysAre(place.key());
+        renewals.keysAre(acquisition.key());
         renewals.confirmed();
-        isLost(only(result), "its key was deleted", place);
+        isLost(only(result), "its key was deleted", acquisition);
 
         renewals.lost.clear();
-        place.held(new Grant(grant.acquisition(), 20, LEASE, 0, place), LEASE);
+        acquisition.hold(new Grant(grant.acquisition(), 20, LEASE, 0, acquisition), LEASE);
         CompletableFuture<List<RenewResult>> again = renewals.renew(grant);
-        renewals.keysAre(place.key());
+        renewals.keysAre(acquisition.key());
         renewals.confirmed();
         isLost(only(again), "its key was deleted");
     }
 
-    /** The write finds that somebody has written it since, and is repeated once. */
+    /** The write finds that another client has written the key since, and is repeated once. */
     @Test
     void keyThatIsOtherThanExpected_isWrittenOnceMore() {
         CompletableFuture<List<RenewResult>> result = renewals.renew(grant);
@@ -179,7 +179,8 @@ final class EtcdRenewalAnswersTest {
                             false,
                             20,
                             ScriptedEtcd.read(),
-                            ScriptedEtcd.read(ScriptedEtcd.entry(place.key(), place.value(0), CREATED, modified, 99))));
+                            ScriptedEtcd.read(ScriptedEtcd.entry(
+                                    acquisition.key(), acquisition.value(0), CREATED, modified, 99))));
         }
 
         assertThat(only(result))
@@ -188,12 +189,12 @@ final class EtcdRenewalAnswersTest {
         assertThat(etcd.count("txn")).isEqualTo(2);
     }
 
-    /** {@link SharedLeases} tells why. */
+    /** See {@link SharedLeases}. */
     @Test
     void leaseOfAnOlderLeader_isLeft_onceTheNewOneIsAsFresh() {
-        renewals.calls.seen(ScriptedEtcd.kept(5));
+        renewals.calls.noteTerm(ScriptedEtcd.kept(5));
         CompletableFuture<List<RenewResult>> result = renewals.renew(grant);
-        renewals.keysAre(place.key());
+        renewals.keysAre(acquisition.key());
         renewals.confirmed();
         ScriptedEtcd.Request grants = etcd.next("grant");
         assertThat(grants.arguments().get(0)).as("seconds").isEqualTo(20L);
@@ -208,17 +209,17 @@ final class EtcdRenewalAnswersTest {
 
         RenewResult.Renewed renewed = (RenewResult.Renewed) only(result);
         assertThat(renewed.leaseMillis()).isBetween(10_000L, LEASE);
-        assertThat(place.mayBeOn()).extracting(SharedLease::id).containsExactly(8L);
+        assertThat(acquisition.possibleLeases()).extracting(SharedLease::id).containsExactly(8L);
         assertThat(lease.members()).isEmpty();
     }
 
     /** It is on the present one still, which was renewed. */
     @Test
     void leaseOfAnOlderLeader_thatCannotBeLeftNow_isRenewed() {
-        renewals.calls.seen(ScriptedEtcd.kept(5));
+        renewals.calls.noteTerm(ScriptedEtcd.kept(5));
         for (String fails : List.of("grant", "txn")) {
             CompletableFuture<List<RenewResult>> result = renewals.renew(grant);
-            renewals.keysAre(place.key());
+            renewals.keysAre(acquisition.key());
             renewals.confirmed();
             if (fails.equals("txn")) {
                 etcd.next("grant").answers(ScriptedEtcd.granted(8, 60, 5));
@@ -226,7 +227,7 @@ final class EtcdRenewalAnswersTest {
             etcd.next(fails).fails(Status.UNAVAILABLE);
 
             isRenewed(only(result));
-            assertThat(place.lease()).isSameAs(lease);
+            assertThat(acquisition.lease()).isSameAs(lease);
         }
     }
 
@@ -234,13 +235,13 @@ final class EtcdRenewalAnswersTest {
     @Test
     void moveWithoutAnswer_hasBothLeasesRenewed_andTheirKeysCountTogether() {
         SharedLease other = Places.lease(8);
-        place.sent(other);
+        acquisition.beginWrite(other);
         for (boolean settled : List.of(false, true)) {
             CompletableFuture<List<RenewResult>> result = renewals.renew(grant);
             etcd.requests.stream()
                     .filter(request -> request.method().equals(LOOK))
                     .forEach(request -> request.answers(
-                            request.lease() == 8 ? ScriptedEtcd.lives(30, place.key()) : ScriptedEtcd.lives(30)));
+                            request.lease() == 8 ? ScriptedEtcd.lives(30, acquisition.key()) : ScriptedEtcd.lives(30)));
             renewals.confirmed();
             assertThat(etcd.count("txn")).isEqualTo(settled ? 1 : 0);
             renewals.confirmed();
@@ -253,6 +254,6 @@ final class EtcdRenewalAnswersTest {
             isRenewed(only(result));
             assertThat(other.members()).hasSize(settled ? 0 : 1);
         }
-        assertThat(place.mayBeOn()).as("the write has settled it").containsExactly(lease);
+        assertThat(acquisition.possibleLeases()).as("the write has settled it").containsExactly(lease);
     }
 }

@@ -25,7 +25,7 @@ final class EtcdRenewalLooksTest {
     private final ScriptedEtcd etcd = renewals.etcd;
     private final SharedLease lease = Places.lease(7);
     private final Grant grant = Places.heldOn(lease, CREATED, LEASE);
-    private final EtcdAcquisition place = Places.placeOf(grant);
+    private final EtcdAcquisition acquisition = Places.placeOf(grant);
 
     @AfterEach
     void close() {
@@ -40,7 +40,7 @@ final class EtcdRenewalLooksTest {
             if (fails) {
                 etcd.next(LOOK).fails(Status.UNAVAILABLE);
             } else {
-                renewals.keysAre(place.key());
+                renewals.keysAre(acquisition.key());
             }
             renewals.confirmed();
             RenewResult told = only(result);
@@ -99,7 +99,7 @@ final class EtcdRenewalLooksTest {
     void whatHasFailed_isNotShared() {
         Grant second = Places.heldOn(lease, CREATED + 1, LEASE);
         CompletableFuture<List<RenewResult>> failed = renewals.renewWithin(20, grant);
-        renewals.keysAre(place.key(), Places.placeOf(second).key());
+        renewals.keysAre(acquisition.key(), Places.placeOf(second).key());
         assertThat(only(failed)).isInstanceOf(RenewResult.Unknown.class);
 
         int before = etcd.count(LOOK);
@@ -108,12 +108,12 @@ final class EtcdRenewalLooksTest {
         assertThat(etcd.count(LOOK)).isEqualTo(before + 1);
     }
 
-    /** The look does not know of a key that was written after it. */
+    /** A check does not include a key that was written later. */
     @Test
     void acquisitionThatWasWrittenSince_isLookedForAgain() {
         CompletableFuture<List<RenewResult>> first = renewals.renew(grant);
         Grant second = Places.heldOn(lease, CREATED + 1, LEASE);
-        renewals.keysAre(place.key());
+        renewals.keysAre(acquisition.key());
         renewals.confirmed();
         isRenewed(only(first));
 

@@ -60,7 +60,7 @@ final class EtcdRenewalTest {
         }
     }
 
-    /** What the lease's keys are is asked beside it, for deleted ones; if that has no answer, the renewal counts all the same. */
+    /** A parallel request for the lease's keys detects deleted ones; if it has no answer, the renewal still counts. */
     @Test
     void renewal_whoseLookAtTheKeysHasNoAnswer_isToldBeforeItsTimeIsOver() throws Exception {
         try (EtcdServer server = EtcdServer.start();
@@ -80,7 +80,7 @@ final class EtcdRenewalTest {
                 try {
                     renewByBoth(backend, grant, timeoutMillis);
                     return;
-                } catch (TimeoutException e) { // the machine may have stood still
+                } catch (TimeoutException e) { // the machine may have paused
                     if (timeoutMillis == 32_000) {
                         throw e;
                     }

@@ -157,21 +157,21 @@ final class EtcdReplayTest {
 
             KeyValue granted = replayed(name, mode, recorder);
             assertThat(granted.getCreateRevision()).isEqualTo(grant.token());
-            EtcdAcquisition place = Objects.requireNonNull(EtcdAcquisition.of(grant));
+            EtcdAcquisition acquisition = Objects.requireNonNull(EtcdAcquisition.of(grant));
             assertThat(granted.getLease())
-                    .isEqualTo(Objects.requireNonNull(place.lease()).id());
-            Objects.requireNonNull(place.lease()).condemn();
+                    .isEqualTo(Objects.requireNonNull(acquisition.lease()).id());
+            Objects.requireNonNull(acquisition.lease()).condemn();
             assertThat(renew(ours, grant)).isInstanceOf(RenewResult.Renewed.class);
             KeyValue moved = replayed(name, mode, recorder);
             assertThat(moved.getLease()).as("moved to another lease").isNotEqualTo(granted.getLease());
             assertThat(moved.getLease())
-                    .isEqualTo(Objects.requireNonNull(place.lease()).id());
+                    .isEqualTo(Objects.requireNonNull(acquisition.lease()).id());
             assertThat(renew(ours, grant)).isInstanceOf(RenewResult.Renewed.class);
             release(ours, grant);
         }
     }
 
-    /** Changed to another limit and back, while the first change is still on its way once more. */
+    /** Changed to another limit and back, while a repeated request of the first change is pending. */
     @Test
     void changeOfTheLimit_sentAgainLater_changesNothing() throws Exception {
         String name = "replayed-" + NAMES.incrementAndGet();
@@ -192,13 +192,13 @@ final class EtcdReplayTest {
         }
     }
 
-    /** A waiter's key moves to another lease with its next look, if its own is to end. */
+    /** A waiter's key moves to another lease with its next poll, if its own lease must end. */
     private static void onAnotherLease(BackendDriver waiter) {
-        SharedLease before =
-                Objects.requireNonNull(((EtcdTicket) waiter.ticket()).place().lease());
+        SharedLease before = Objects.requireNonNull(
+                ((EtcdTicket) waiter.ticket()).acquisition().lease());
         before.condemn();
         waiter.tryAcquire(BackendDriver.WAIT_MILLIS);
-        assertThat(((EtcdTicket) waiter.ticket()).place().lease()).isNotSameAs(before);
+        assertThat(((EtcdTicket) waiter.ticket()).acquisition().lease()).isNotSameAs(before);
     }
 
     /** A grant whose key may be on either of two leases is promised no more than the one that ends first. */
@@ -206,22 +206,22 @@ final class EtcdReplayTest {
     void moveWithoutAnswer_boundsThePromiseByBothLeases() throws Exception {
         try (LockBackend backend = recorded(new Recorder(), EtcdMode.QUEUE)) {
             Grant grant = acquire(backend, "replayed-" + NAMES.incrementAndGet(), LEASE);
-            EtcdAcquisition place = Objects.requireNonNull(EtcdAcquisition.of(grant));
-            SharedLease present = Objects.requireNonNull(place.lease());
+            EtcdAcquisition acquisition = Objects.requireNonNull(EtcdAcquisition.of(grant));
+            SharedLease present = Objects.requireNonNull(acquisition.lease());
             long now = System.nanoTime();
             SentAt sent = new SentAt(
                     now - Duration.ofSeconds(100).toNanos(), SentAt.now().wallAheadNanos());
             SharedLease older = new SharedLease(4_711, LEASE / 1_000, sent, present.term());
 
-            EtcdAcquisition.Write open = place.sent(older);
+            KeyWrite open = acquisition.beginWrite(older);
 
-            assertThat(place.mayBeOn()).containsExactly(present, older);
-            assertThat(place.certainNanos(now))
+            assertThat(acquisition.possibleLeases()).containsExactly(present, older);
+            assertThat(acquisition.certainNanos(now))
                     .isLessThanOrEqualTo(Duration.ofSeconds(20).toNanos())
                     .isGreaterThan(Duration.ofSeconds(15).toNanos());
-            place.settled(open);
-            assertThat(place.mayBeOn()).containsExactly(present);
-            assertThat(place.certainNanos(now))
+            acquisition.endWrite(open);
+            assertThat(acquisition.possibleLeases()).containsExactly(present);
+            assertThat(acquisition.certainNanos(now))
                     .isGreaterThan(Duration.ofSeconds(20).toNanos());
         }
     }

@@ -182,7 +182,7 @@ final class EtcdRotationTest {
                 assertThat(catchThrowable(() -> driver.tryAcquire(0))).isInstanceOf(LockConfigurationException.class);
                 catchThrowable(driver::abandon);
             }
-            assertThat(backend.remembered()).isZero();
+            assertThat(backend.size()).isZero();
         }
     }
 }

@@ -25,7 +25,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** Slots of permits while somebody stands still before the write of one, and what they cost. */
+/** Slots of permits while a client pauses before the write of a slot, and their cost. */
 final class EtcdSlotsTest extends OneEtcd {
     private static final long LEASE = 120_000;
 
@@ -90,8 +90,8 @@ final class EtcdSlotsTest extends OneEtcd {
     }
 
     /**
-     * It has read that the slot which it guessed is taken, and is about to write another one, while the holder of the first
-     * leaves, and somebody behind has the other.
+     * It has read that its first slot is taken, and is about to write another one, while the holder of the first
+     * leaves, and a client behind has the other one.
      */
     @Test
     void slot_thatSomebodyBehindHadMeanwhile_isNotTaken() throws Exception {
@@ -152,7 +152,7 @@ final class EtcdSlotsTest extends OneEtcd {
         }
     }
 
-    /** The one ahead is not there any more, nor its lease, when its slot is to be written. */
+    /** The client ahead is gone, with its lease, when its slot is written. */
     @Test
     void slotOfOneWhoseLeaseHasEnded_isNotWritten_andOwnLocksGoOn() throws Exception {
         String name = newName();
@@ -184,7 +184,7 @@ final class EtcdSlotsTest extends OneEtcd {
         }
     }
 
-    /** The one ahead has taken its slot itself, and somebody behind has chosen another one for it. */
+    /** The client ahead has taken its slot itself, and a client behind has chosen another one for it. */
     @Test
     void slotOfOneThatWentOn_isNotWrittenOver() throws Exception {
         String name = newName();
@@ -216,7 +216,7 @@ final class EtcdSlotsTest extends OneEtcd {
         }
     }
 
-    /** It does not wait, and has found no room, when somebody behind, who has room since, writes its slot. */
+    /** It does not wait, and has found no room, when a client behind, which has room since, writes its slot. */
     @Test
     void busyAttempt_whoseSlotIsWrittenWhileItLeaves_leaves() throws Exception {
         String name = newName();

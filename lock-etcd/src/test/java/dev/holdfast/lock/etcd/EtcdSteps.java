@@ -24,17 +24,18 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes the steps that {@link EtcdModelTest} compares with verification/models/etcd.table: what the store had before and behind each, read past
- * the client, and what the client was told before it sent. On one wire's thread, but for what the test does between.
+ * Executes the steps that {@link EtcdModelTest} compares with verification/models/etcd.table: the store's state before and after
+ * each, read without the client, and the client's state before it sent. All on one wire's thread, except for the test's
+ * own actions in between.
  */
 final class EtcdSteps implements EtcdWire.Observer {
 
-    /** What an acquisition was told of its key by the newest answer: the revision of that answer, and those of the key. */
+    /** The state of a key in the newest answer to an acquisition: the revision of that answer, and those of the key. */
     record Told(long at, long created, long modified) {
         static final Told NOTHING = new Told(0, 0, 0);
     }
 
-    /** A write that may arrive once more. */
+    /** A write that may arrive again. */
     record Pending(TxnRequest request, EtcdWire.Late late, Told told, boolean answered) {
         boolean isOf(AcquisitionId acquisition) {
             return owner(put(request)).equals(acquisition.owner().toString());
@@ -149,12 +150,12 @@ final class EtcdSteps implements EtcdWire.Observer {
         if (write.answered()
                 && write.told().modified() == 0
                 && ours(look(), put(write.request())).isEmpty()) {
-            return; // no client sends it again after that answer, and no answered creation is made once more
+            return; // no client sends it again after that answer, and no answered creation is repeated
         }
         try {
             carryOut(write.request(), write.late(), write.told(), false);
         } catch (StatusRuntimeException e) {
-            // noted, and nobody waits for it
+            // noted, without waiting for it
         }
     }
 
@@ -215,7 +216,7 @@ final class EtcdSteps implements EtcdWire.Observer {
         return reply;
     }
 
-    /** As the client takes it, but for what is older than what it knows. */
+    /** Takes it as the client does, except for states older than the latest. */
     private void hears(String owner, TxnResponse reply, Optional<KeyValue> now, Told before) {
         long at = reply.getHeader().getRevision();
         if (at >= told.getOrDefault(owner, Told.NOTHING).at()) {

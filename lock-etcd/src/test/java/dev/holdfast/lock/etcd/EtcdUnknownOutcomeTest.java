@@ -38,7 +38,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Requests whose outcome nobody heard, between a backend and one etcd. */
+/** Requests with an unknown outcome, between a backend and one etcd. */
 final class EtcdUnknownOutcomeTest extends OneEtcd {
     private static final long LEASE = 120_000;
 
@@ -197,7 +197,7 @@ final class EtcdUnknownOutcomeTest extends OneEtcd {
 
             await().atMost(Duration.ofMinutes(1)).until(() -> fixture.entries(name) == 1);
             assertThat(eventually(() -> renew(backend, beside))).isInstanceOf(RenewResult.Renewed.class);
-            await().atMost(PATIENCE).until(() -> backend.remembered() == 2);
+            await().atMost(PATIENCE).until(() -> backend.size() == 2);
         }
     }
 
@@ -235,18 +235,19 @@ final class EtcdUnknownOutcomeTest extends OneEtcd {
     }
 
     /**
-     * An attempt was lost, and the next one made the key on another lease. The lease on which the first one may still arrive has ended
-     * when its tombstone is to be put there: with it the key's deletion is refused, which is in the same transaction.
+     * An attempt was lost, and the next one created the key on another lease. The lease on which the first one may
+     * still arrive has ended before its tombstone is written. The key's deletion is in the same transaction and is
+     * refused with it.
      */
     @Test
     void release_whoseTombstoneIsRefused_removesTheKeyAllTheSame() throws Exception {
         String name = newName();
-        AcquisitionId acquisition = BackendDriver.newAcquisition(name);
+        AcquisitionId id = BackendDriver.newAcquisition(name);
         try (LockBackend backend = fixture.newBackend()) {
-            Grant grant = grantedOnAnotherLease(backend, acquisition);
-            EtcdAcquisition place = Objects.requireNonNull(EtcdAcquisition.of(grant));
-            SharedLease other = place.openCreations().stream()
-                    .filter(lease -> lease != place.lease())
+            Grant grant = grantedOnAnotherLease(backend, id);
+            EtcdAcquisition acquisition = Objects.requireNonNull(EtcdAcquisition.of(grant));
+            SharedLease other = acquisition.openCreations().stream()
+                    .filter(lease -> lease != acquisition.lease())
                     .findFirst()
                     .orElseThrow();
             revoke(other.id());
@@ -255,10 +256,13 @@ final class EtcdUnknownOutcomeTest extends OneEtcd {
 
             assertThat(fixture.entries(name)).isZero();
         }
-        assertThat(everythingOf(List.of(acquisition))).isEmpty();
+        assertThat(everythingOf(List.of(id))).isEmpty();
     }
 
-    /** Nobody repeats that removal. Other locks would keep the lease alive, and the key with it, for as long as the client lives. */
+    /**
+     * The caller does not repeat that removal. Other locks would keep the lease alive, and the key with it, until the
+     * client's close.
+     */
     @Test
     void loss_whoseRemovalIsLost_hasTheLeaseEnd() throws Exception {
         try (EtcdWire wire = new EtcdWire(EtcdUnknownOutcomeTest::isRemoval, new LosesAll());
@@ -269,11 +273,10 @@ final class EtcdUnknownOutcomeTest extends OneEtcd {
                 LockBackend backend =
                         EtcdLocks.builder(client).prefix(EtcdFixture.PREFIX).backend()) {
             Grant grant = acquire(backend, newName(), LEASE);
-            EtcdAcquisition place = Objects.requireNonNull(EtcdAcquisition.of(grant));
-            SharedLease lease = Objects.requireNonNull(place.lease());
+            EtcdAcquisition acquisition = Objects.requireNonNull(EtcdAcquisition.of(grant));
+            SharedLease lease = Objects.requireNonNull(acquisition.lease());
             long later = grant.token() + 1;
-            place.saw(
-                    new KeyState(later, later, later, 0, lease)); // somebody had deleted the key, and it was made again
+            acquisition.update(new KeyState(later, later, later, 0, lease)); // the key was deleted and created again
 
             assertThat(renew(backend, grant)).isInstanceOf(RenewResult.Lost.class);
 

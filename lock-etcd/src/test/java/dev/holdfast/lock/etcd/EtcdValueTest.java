@@ -17,7 +17,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a key says of who waits or holds, also if somebody else wrote it. */
+/** Holders and waiters as read from keys, including keys with unknown values. */
 final class EtcdValueTest {
     private static final Instant SINCE = Instant.ofEpochMilli(1_700_000_000_123L);
     private static final OwnerId OWNER = new OwnerId(1, 2);
@@ -51,7 +51,7 @@ final class EtcdValueTest {
     @ValueSource(strings = {"0/3/0", "4/3/1", "1/0/0", "1/9999999/1", "1/3", "x"})
     void permitsThatNobodyCanHave_askForEverything(String permits) {
         KeyValue entry = entry("p/~queue/a/p0001", OWNER + " 1700000000123 " + permits + " 7 host me too");
-        assertThat(EtcdValue.place(entry)).isEqualTo(new DemandLine.Place(Demand.EXCLUSIVE, 0));
+        assertThat(EtcdValue.entry(entry)).isEqualTo(new DemandLine.Place(Demand.EXCLUSIVE, 0));
     }
 
     @Test
@@ -60,7 +60,7 @@ final class EtcdValueTest {
         ByteSequence permits = EtcdValue.ofPermits(value, new Demand.Permits(2, 5), 3);
         assertThat(permits.toString(StandardCharsets.UTF_8)).isEqualTo(OWNER + " 1700000000123 2/5/3 7 host me too");
         KeyValue entry = entry("p/~queue/a/p0001", permits.toString(StandardCharsets.UTF_8));
-        assertThat(EtcdValue.place(entry)).isEqualTo(new DemandLine.Place(new Demand.Permits(2, 5), 3));
+        assertThat(EtcdValue.entry(entry)).isEqualTo(new DemandLine.Place(new Demand.Permits(2, 5), 3));
         assertThat(EtcdValue.holder(entry))
                 .isEqualTo(new HolderInfo("me too", "host", 7, SINCE, 42, new Demand.Permits(2, 5), 3));
         assertThat(EtcdValue.waiter(entry))
@@ -70,7 +70,7 @@ final class EtcdValueTest {
     @Test
     void share_isToldByItsKey() {
         KeyValue entry = entry("p/~queue/a/r0001", OWNER + " 1700000000123 7 host me");
-        assertThat(EtcdValue.place(entry)).isEqualTo(new DemandLine.Place(Demand.SHARED, 0));
+        assertThat(EtcdValue.entry(entry)).isEqualTo(new DemandLine.Place(Demand.SHARED, 0));
         assertThat(EtcdValue.holder(entry)).isEqualTo(new HolderInfo("me", "host", 7, SINCE, 42, Demand.SHARED, 0));
     }
 
@@ -78,11 +78,11 @@ final class EtcdValueTest {
     void whatOthersWrote_isTakenForALock_andShownAsItIs() {
         for (String value : new String[] {"by hand", "a b", "a x 7 host me", ""}) {
             KeyValue entry = entry("p/~queue/a/p0001", value);
-            assertThat(EtcdValue.place(entry)).isEqualTo(new DemandLine.Place(Demand.EXCLUSIVE, 0));
+            assertThat(EtcdValue.entry(entry)).isEqualTo(new DemandLine.Place(Demand.EXCLUSIVE, 0));
             assertThat(EtcdValue.holder(entry)).isEqualTo(new HolderInfo(value, "", 0, Instant.EPOCH, 42));
         }
         KeyValue permitsInALocksKey = entry("p/~queue/a/0001", OWNER + " 1700000000123 2/5/3 7 host me");
-        assertThat(EtcdValue.place(permitsInALocksKey).demand()).isEqualTo(Demand.EXCLUSIVE);
+        assertThat(EtcdValue.entry(permitsInALocksKey).demand()).isEqualTo(Demand.EXCLUSIVE);
     }
 
     @ParameterizedTest
@@ -91,7 +91,7 @@ final class EtcdValueTest {
         ByteSequence value = EtcdKeys.bytes(OWNER + " 1700000000123 7 host me too");
         Demand.Permits permits = new Demand.Permits(count, limit);
         String written = EtcdValue.ofPermits(value, permits, 1).toString(StandardCharsets.UTF_8);
-        assertThat(EtcdValue.place(entry("p/~queue/a/p0001", written))).isEqualTo(new DemandLine.Place(permits, 1));
+        assertThat(EtcdValue.entry(entry("p/~queue/a/p0001", written))).isEqualTo(new DemandLine.Place(permits, 1));
     }
 
     /** Byte for byte, also of an identity that is no text. */

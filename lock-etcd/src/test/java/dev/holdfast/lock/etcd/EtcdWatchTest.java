@@ -21,7 +21,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
-/** A waiter hears of its turn, whatever happens to its watch. The engine's own polling is not in play here. */
+/** A waiter is notified of its turn, whatever happens to its watch. The engine's own polling does not take part. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class EtcdWatchTest {
     private static final long LEASE = 600_000;

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
-/** What becomes of an acquisition's key if etcd refuses its removal, and nobody asks for it again. */
+/** The key of an acquisition if etcd refuses its removal, and the caller does not repeat it. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class EtcdWithdrawalTest {
     private static final Duration PATIENCE = Duration.ofMinutes(1);
@@ -70,7 +70,7 @@ final class EtcdWithdrawalTest {
                 .getKvs();
     }
 
-    /** Nobody asks for it meanwhile: its lease is renewed all the same, again and again. */
+    /** No attempt asks for it: its lease is still renewed regularly. */
     @Test
     void waiter_thatDoesNotAsk_keepsItsPlaceForManyLeases() throws Exception {
         try {
@@ -109,7 +109,7 @@ final class EtcdWithdrawalTest {
             assertThat(catchThrowable(waiter::abandon)).isInstanceOf(LockConfigurationException.class);
 
             await().atMost(PATIENCE).until(() -> entries(name).size() == 1);
-            await().atMost(PATIENCE).until(() -> waiting.remembered() == 0);
+            await().atMost(PATIENCE).until(() -> waiting.size() == 0);
         }
     }
 
@@ -170,7 +170,7 @@ final class EtcdWithdrawalTest {
             } finally {
                 etcd.server().nodes().get(0).resume();
             }
-            await().atMost(PATIENCE).until(() -> backend.remembered() == 0);
+            await().atMost(PATIENCE).until(() -> backend.size() == 0);
         }
     }
 }

@@ -8,7 +8,10 @@ import io.etcd.jetcd.options.OptionsUtil;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
-/** An etcd that asks for a user: root, and whoever gets the role {@code locks}, which may read and write one prefix. */
+/**
+ * An etcd with authentication: the user root, and users with the role {@code locks}, which may read and write one
+ * prefix.
+ */
 final class GuardedEtcd implements AutoCloseable {
     private static final String ROLE = "locks";
     private final EtcdServer server;

@@ -24,11 +24,11 @@ final class HandOverTest {
     private static final long CREATED = 10;
 
     private final MadeUpWatch etcd = new MadeUpWatch();
-    private final SharedLeases leases = new SharedLeases(etcd.calls(), (place, detail) -> {});
+    private final SharedLeases leases = new SharedLeases(etcd.calls(), (acquisition, detail) -> {});
     private final HandOver handOver = new HandOver(leases);
-    private final AcquisitionId acquisition = BackendDriver.newAcquisition("n");
-    private final EtcdAcquisition place = newPlace();
-    private final ShortLine line = ShortLine.of(place, KEYS);
+    private final AcquisitionId id = BackendDriver.newAcquisition("n");
+    private final EtcdAcquisition acquisition = newPlace();
+    private final ShortLine line = ShortLine.of(acquisition, KEYS);
     private final List<Grant> handed = new ArrayList<>();
 
     @AfterEach
@@ -38,7 +38,7 @@ final class HandOverTest {
 
     private EtcdAcquisition newPlace() {
         var slot = new QueueSlots.Slot(OwnerId.random(), UUID.randomUUID(), 0);
-        return new EtcdAcquisition(acquisition, slot, KEYS.place(acquisition, slot), BackendDriver.IDENTITY);
+        return new EtcdAcquisition(id, slot, KEYS.acquisitionKey(id, slot), BackendDriver.IDENTITY);
     }
 
     private static SharedLease lease(SentAt sent) {
@@ -46,16 +46,16 @@ final class HandOverTest {
     }
 
     private AcquireRequest request() {
-        return new AcquireRequest(acquisition, LEASE, 60_000, true, null, 10_000, BackendDriver.IDENTITY, handed::add);
+        return new AcquireRequest(id, LEASE, 60_000, true, null, 10_000, BackendDriver.IDENTITY, handed::add);
     }
 
-    /** It waits as the only one, as the line has told it. */
-    private EtcdAcquisition.Asked waits(SharedLease lease) {
-        place.asks(request(), System.nanoTime());
-        place.saw(new KeyState(CREATED, CREATED, CREATED, 0, lease));
-        place.waiting();
-        line.knows(place.key(), CREATED, List.of(ShortLineTest.entry(place.key(), CREATED)), CREATED);
-        return Objects.requireNonNull(place.asked());
+    /** It is the only waiter, by its ticket. */
+    private AcquisitionPhase.Attempt waits(SharedLease lease) {
+        acquisition.beginAttempt(request(), System.nanoTime());
+        acquisition.update(new KeyState(CREATED, CREATED, CREATED, 0, lease));
+        acquisition.keepWaiting();
+        line.update(acquisition.key(), CREATED, List.of(ShortLineTest.entry(acquisition.key(), CREATED)), CREATED);
+        return Objects.requireNonNull(acquisition.attempt());
     }
 
     private @Nullable Grant handedTo() {
@@ -72,7 +72,7 @@ final class HandOverTest {
 
     /** Its lease has more than that left. */
     private Grant grant() {
-        return new Grant(acquisition, CREATED, LEASE / 2, 0, place);
+        return new Grant(id, CREATED, LEASE / 2, 0, acquisition);
     }
 
     @Test
@@ -83,19 +83,19 @@ final class HandOverTest {
 
         assertThat(grant.token()).isEqualTo(CREATED);
         assertThat(grant.leaseMillis()).isBetween(LEASE - 10_000, LEASE);
-        assertThat(place.isHeld()).isTrue();
+        assertThat(acquisition.isHeld()).isTrue();
         assertThat(handOver.to(line)).as("a second time").isFalse();
     }
 
     @Test
     void grantThatItsLeaseOutlasts_isTaken() {
-        EtcdAcquisition.Asked asked = waits(lease(SentAt.now()));
+        AcquisitionPhase.Attempt asked = waits(lease(SentAt.now()));
 
-        assertThat(place.handedOver(grant(), asked)).isTrue();
-        assertThat(place.isHeld()).isTrue();
+        assertThat(acquisition.handOver(grant(), asked)).isTrue();
+        assertThat(acquisition.isHeld()).isTrue();
     }
 
-    /** The monotonic clock stands still while the machine is suspended. */
+    /** The monotonic clock stops while the machine is suspended. */
     @Test
     void machineWasSuspendedSinceTheLastKeepAlive_promisesWhatTheWallClockLeaves() {
         Duration suspended = Duration.ofSeconds(15);
@@ -122,7 +122,8 @@ final class HandOverTest {
     void moveWithoutAnswer_boundsWhatIsPromised() {
         SentAt now = SentAt.now();
         waits(lease(now));
-        place.sent(lease(new SentAt(now.nanos() - Duration.ofSeconds(20).toNanos(), now.wallAheadNanos())));
+        acquisition.beginWrite(
+                lease(new SentAt(now.nanos() - Duration.ofSeconds(20).toNanos(), now.wallAheadNanos())));
 
         assertThat(Objects.requireNonNull(handedTo()).leaseMillis()).isLessThanOrEqualTo(LEASE - 20_000);
     }
@@ -131,14 +132,15 @@ final class HandOverTest {
     @Test
     void moveToAnOlderLease_whileItIsHandedTheLock_goesOnWaiting() {
         SentAt now = SentAt.now();
-        EtcdAcquisition.Asked asked = waits(lease(now));
-        place.sent(lease(new SentAt(now.nanos() - Duration.ofSeconds(20).toNanos(), now.wallAheadNanos())));
+        AcquisitionPhase.Attempt asked = waits(lease(now));
+        acquisition.beginWrite(
+                lease(new SentAt(now.nanos() - Duration.ofSeconds(20).toNanos(), now.wallAheadNanos())));
 
-        assertThat(place.handedOver(grant(), asked)).isFalse();
-        assertThat(place.isWaiting()).isTrue();
+        assertThat(acquisition.handOver(grant(), asked)).isFalse();
+        assertThat(acquisition.isWaiting()).isTrue();
     }
 
-    /** The attempt that was under way does not know that its key is held, and that more was promised than the other lease lasts. */
+    /** The pending attempt was sent before the key was held, and the other lease ends before the granted time. */
     @Test
     void attemptAfterIt_movesNoKey() throws Exception {
         SharedLease present = lease(SentAt.now());
@@ -146,49 +148,51 @@ final class HandOverTest {
         assertThat(handedTo()).isNotNull();
 
         ConditionalWrite writes = new ConditionalWrite(etcd.calls(), KEYS, leases);
-        var result = writes.sendAttempt(place, lease(SentAt.now()), write -> List.of(place.put(write, null)));
+        var result =
+                writes.sendAttempt(acquisition, lease(SentAt.now()), write -> List.of(acquisition.put(write, null)));
 
         assertThat(result.get()).isInstanceOf(ConditionalWrite.Result.Changed.class);
-        assertThat(place.mayBeOn()).containsExactly(present);
+        assertThat(acquisition.possibleLeases()).containsExactly(present);
     }
 
-    /** The engine would not take it, and nobody would be called. */
+    /** The engine would refuse it, and the waiter would not be notified. */
     @Test
     void askedTooLongAgo_goesOnWaiting() {
-        place.asks(request(), System.nanoTime() - Duration.ofSeconds(21).toNanos());
-        place.saw(new KeyState(CREATED, CREATED, CREATED, 0, lease(SentAt.now())));
-        place.waiting();
-        line.knows(place.key(), CREATED, List.of(ShortLineTest.entry(place.key(), CREATED)), CREATED);
+        acquisition.beginAttempt(
+                request(), System.nanoTime() - Duration.ofSeconds(21).toNanos());
+        acquisition.update(new KeyState(CREATED, CREATED, CREATED, 0, lease(SentAt.now())));
+        acquisition.keepWaiting();
+        line.update(acquisition.key(), CREATED, List.of(ShortLineTest.entry(acquisition.key(), CREATED)), CREATED);
 
         assertThat(handedTo()).isNull();
-        assertThat(place.isWaiting()).isTrue();
+        assertThat(acquisition.isWaiting()).isTrue();
     }
 
     /** More than a third is left, with which the engine can do. */
     @Test
     void askedAWhileAgo_isHandedTheLock_withWhatItAskedFor() {
-        place.asks(request(), System.nanoTime() - Duration.ofSeconds(15).toNanos());
-        place.saw(new KeyState(CREATED, CREATED, CREATED, 0, lease(SentAt.now())));
-        place.waiting();
-        line.knows(place.key(), CREATED, List.of(ShortLineTest.entry(place.key(), CREATED)), CREATED);
+        acquisition.beginAttempt(
+                request(), System.nanoTime() - Duration.ofSeconds(15).toNanos());
+        acquisition.update(new KeyState(CREATED, CREATED, CREATED, 0, lease(SentAt.now())));
+        acquisition.keepWaiting();
+        line.update(acquisition.key(), CREATED, List.of(ShortLineTest.entry(acquisition.key(), CREATED)), CREATED);
 
         assertThat(Objects.requireNonNull(handedTo()).leaseMillis()).isEqualTo(LEASE);
-        assertThat(place.requestedMillis()).isEqualTo(LEASE);
-        assertThat(place.asked())
+        assertThat(acquisition.requestedMillis()).isEqualTo(LEASE);
+        assertThat(acquisition.attempt())
                 .as("is not kept for as long as the lock is held")
                 .isNull();
     }
 
-    /** An attempt of somebody who does not take it, such as an older engine's. */
+    /** An attempt without a callback for it, such as an older engine's. */
     @Test
     void askedWithoutTakingIt_goesOnWaiting() {
         waits(lease(SentAt.now()));
-        place.asks(
-                new AcquireRequest(acquisition, LEASE, 60_000, true, null, 10_000, BackendDriver.IDENTITY),
-                System.nanoTime());
+        acquisition.beginAttempt(
+                new AcquireRequest(id, LEASE, 60_000, true, null, 10_000, BackendDriver.IDENTITY), System.nanoTime());
 
         assertThat(handOver.to(line)).isFalse();
-        assertThat(place.isWaiting()).isTrue();
+        assertThat(acquisition.isWaiting()).isTrue();
     }
 
     /** It is to move to another first. */
@@ -203,52 +207,55 @@ final class HandOverTest {
     @Test
     void creationWithoutAnswer_isNotHandedTheLock() {
         SharedLease lease = lease(SentAt.now());
-        place.sent(lease);
+        acquisition.beginWrite(lease);
         waits(lease);
 
         assertThat(handedTo()).isNull();
     }
 
-    /** That attempt only reads, since it waits, and would say that it waits still, although nobody tells it again. */
+    /**
+     * That attempt only polls, since the acquisition waits. It would report that it still waits, and no later event
+     * would correct it.
+     */
     @Test
     void askedAgain_whileItIsHandedTheLock_goesOnWaiting() {
-        EtcdAcquisition.Asked before = waits(lease(SentAt.now()));
-        place.asks(request(), System.nanoTime());
+        AcquisitionPhase.Attempt before = waits(lease(SentAt.now()));
+        acquisition.beginAttempt(request(), System.nanoTime());
 
-        assertThat(place.handedOver(grant(), before)).isFalse();
-        assertThat(place.isWaiting()).isTrue();
+        assertThat(acquisition.handOver(grant(), before)).isFalse();
+        assertThat(acquisition.isWaiting()).isTrue();
         assertThat(handedTo()).as("the later attempt").isNotNull();
     }
 
-    /** It was under way. */
+    /** It was pending. */
     @Test
     void answerThatItWaits_whileItIsHandedTheLock_takesNothingBack() {
         waits(lease(SentAt.now()));
         assertThat(handedTo()).isNotNull();
 
-        assertThat(place.waiting()).as("a grant to be taken back").isNull();
+        assertThat(acquisition.keepWaiting()).as("a grant to be taken back").isNull();
 
-        assertThat(place.isHeld()).isTrue();
-        assertThat(place.grant()).isEqualTo(handed.get(0));
+        assertThat(acquisition.isHeld()).isTrue();
+        assertThat(acquisition.grant()).isEqualTo(handed.get(0));
     }
 
-    /** Whoever ends the lease tells the holders, and those that wait otherwise. */
+    /** The end of a lease reaches the holders, and wakes the waiters. */
     @Test
     void leaseEnds_whileItIsHandedTheLock_goesOnWaiting() {
         SharedLease lease = lease(SentAt.now());
-        EtcdAcquisition.Asked asked = waits(lease);
+        AcquisitionPhase.Attempt asked = waits(lease);
         lease.end();
 
-        assertThat(place.handedOver(grant(), asked)).isFalse();
-        assertThat(place.isWaiting()).isTrue();
-        assertThat(place.grant()).isNull();
-        assertThat(place.asked()).isSameAs(asked);
+        assertThat(acquisition.handOver(grant(), asked)).isFalse();
+        assertThat(acquisition.isWaiting()).isTrue();
+        assertThat(acquisition.grant()).isNull();
+        assertThat(acquisition.attempt()).isSameAs(asked);
     }
 
     @Test
     void abandoned_isNotHandedTheLock() {
         waits(lease(SentAt.now()));
-        place.ending();
+        acquisition.beginEnd();
 
         assertThat(handedTo()).isNull();
     }

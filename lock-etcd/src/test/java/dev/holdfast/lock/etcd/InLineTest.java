@@ -15,20 +15,20 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** What a waiter for permits knows of those ahead, in each order in which answers and events may come. */
+/** The state of a permit waiter's ticket, for each order of answers and events. */
 final class InLineTest {
     private static final EtcdKeys KEYS = new EtcdKeys("b/");
 
     private final EtcdAcquisition first = newPlace(1);
     private final EtcdAcquisition second = newPlace(1);
-    private final EtcdAcquisition place = newPlace(2);
-    private final List<KeyValue> all = List.of(entry(first, 1, 5), entry(second, 2, 6), entry(place, 0, 7));
-    private final InLine line = new InLine(place, KEYS, new PermitLine(all, 10));
+    private final EtcdAcquisition acquisition = newPlace(2);
+    private final List<KeyValue> all = List.of(entry(first, 1, 5), entry(second, 2, 6), entry(acquisition, 0, 7));
+    private final InLine line = InLine.of(acquisition, KEYS, new PermitLine(all, 10));
 
     private static EtcdAcquisition newPlace(int permits) {
         var acquisition = new AcquisitionId("n", OwnerId.random(), new Demand.Permits(permits, 2));
         var slot = new QueueSlots.Slot(OwnerId.random(), UUID.randomUUID(), 0);
-        return new EtcdAcquisition(acquisition, slot, KEYS.place(acquisition, slot), BackendDriver.IDENTITY);
+        return new EtcdAcquisition(acquisition, slot, KEYS.acquisitionKey(acquisition, slot), BackendDriver.IDENTITY);
     }
 
     private static KeyValue entry(EtcdAcquisition of, int slot, long created) {
@@ -44,66 +44,66 @@ final class InLineTest {
 
     @Test
     void roomIsMade_byTheLastDeletionOfThoseThatItNeeds() {
-        assertThat(line.isFreedBy(MadeUpWatch.deleted(first.key(), 12))).isFalse();
-        assertThat(line.isFreedBy(MadeUpWatch.deleted(second.key(), 13))).isTrue();
+        assertThat(line.onEvents(MadeUpWatch.deleted(first.key(), 12))).isFalse();
+        assertThat(line.onEvents(MadeUpWatch.deleted(second.key(), 13))).isTrue();
     }
 
-    /** Nobody would hear of the first deletion again, and it would wait until its next poll. */
+    /** The first deletion would not be reported again, and it would wait until its next poll. */
     @Test
     void readThatIsOlderThanADeletionThatWasHeard_bringsNobodyBack() {
-        assertThat(line.isFreedBy(MadeUpWatch.deleted(first.key(), 12))).isFalse();
+        assertThat(line.onEvents(MadeUpWatch.deleted(first.key(), 12))).isFalse();
 
-        assertThat(line.isFreedBy(all, 11)).isFalse();
+        assertThat(line.onRead(all, 11)).isFalse();
 
-        assertThat(line.isFreedBy(MadeUpWatch.deleted(second.key(), 13))).isTrue();
+        assertThat(line.onEvents(MadeUpWatch.deleted(second.key(), 13))).isTrue();
     }
 
     /** Its owner waits again by then, with the same key. */
     @Test
     void readThatIsNewerThanADeletionThatWasHeard_counts() {
-        assertThat(line.isFreedBy(MadeUpWatch.deleted(first.key(), 12))).isFalse();
-        List<KeyValue> later = List.of(entry(second, 2, 6), entry(place, 0, 7), entry(first, 0, 13));
+        assertThat(line.onEvents(MadeUpWatch.deleted(first.key(), 12))).isFalse();
+        List<KeyValue> later = List.of(entry(second, 2, 6), entry(acquisition, 0, 7), entry(first, 0, 13));
 
-        assertThat(line.isFreedBy(later, 14)).isFalse();
+        assertThat(line.onRead(later, 14)).isFalse();
 
-        assertThat(line.isFreedBy(MadeUpWatch.deleted(first.key(), 15)))
+        assertThat(line.onEvents(MadeUpWatch.deleted(first.key(), 15)))
                 .as("who is behind it")
                 .isFalse();
-        assertThat(line.isFreedBy(MadeUpWatch.deleted(second.key(), 16))).isTrue();
+        assertThat(line.onEvents(MadeUpWatch.deleted(second.key(), 16))).isTrue();
     }
 
-    /** Its key is deleted, and written by its other name: whoever asked with the old one is to learn of it. */
+    /** Its key is deleted, and written under its other name: attempts with the old limit must be refused. */
     @Test
     void changedLimit_callsAll() {
         ByteSequence limit = KEYS.limits("n").get(0);
 
-        assertThat(line.isFreedBy(MadeUpWatch.deleted(limit, 9)))
+        assertThat(line.onEvents(MadeUpWatch.deleted(limit, 9)))
                 .as("known already")
                 .isFalse();
-        assertThat(line.isFreedBy(MadeUpWatch.deleted(limit, 12))).isTrue();
+        assertThat(line.onEvents(MadeUpWatch.deleted(limit, 12))).isTrue();
     }
 
     @Test
     void beginningOfTheWatch_isNoNews() {
-        assertThat(line.isFreedBy(MadeUpWatch.begun(12))).isFalse();
+        assertThat(line.onEvents(MadeUpWatch.begun(12))).isFalse();
         assertThat(line.revision()).isEqualTo(10);
     }
 
     /** It has lost its place, and is to queue up again. */
     @Test
     void ownKeyIsDeleted_isCalled() {
-        assertThat(line.isFreedBy(MadeUpWatch.deleted(place.key(), 12))).isTrue();
+        assertThat(line.onEvents(MadeUpWatch.deleted(acquisition.key(), 12))).isTrue();
     }
 
-    /** What it is to write is known by then, so that its turn is one transaction. */
+    /** The slots to write are known by then, so that its turn is one transaction. */
     @Test
     void room_comesWithAPlan() {
-        line.isFreedBy(MadeUpWatch.deleted(first.key(), 12));
-        assertThat(place.takePlan()).as("no room yet").isNull();
+        line.onEvents(MadeUpWatch.deleted(first.key(), 12));
+        assertThat(acquisition.takePlan()).as("no room yet").isNull();
 
-        line.isFreedBy(MadeUpWatch.deleted(second.key(), 13));
+        line.onEvents(MadeUpWatch.deleted(second.key(), 13));
 
-        assertThat(place.takePlan()).isEqualTo(new SlotPlan(0, 1, List.of(), List.of()));
+        assertThat(acquisition.takePlan()).isEqualTo(new SlotPlan(0, 1, List.of(), List.of()));
     }
 
     @Test
@@ -113,17 +113,17 @@ final class InLineTest {
         assertThat(line.watchOption().isNoPut()).isTrue();
         assertThat(line.readOption().isPrefix()).isTrue();
         assertThat(line.readOption().isKeysOnly()).as("what they say counts").isFalse();
-        assertThat(line).isEqualTo(new InLine(place, KEYS, new PermitLine(all, 99)));
-        assertThat(line).isNotEqualTo(new InLine(first, KEYS, new PermitLine(all, 10)));
+        assertThat(line).isEqualTo(InLine.of(acquisition, KEYS, new PermitLine(all, 99)));
+        assertThat(line).isNotEqualTo(InLine.of(first, KEYS, new PermitLine(all, 10)));
     }
 
     /** Its answers, events and polls come on several threads. */
     @Test
     void nothingKeepsTheMutex() throws Exception {
         List<Runnable> used = List.of(
-                () -> line.isFreedBy(MadeUpWatch.deleted(first.key(), 12)),
-                () -> line.isFreedBy(all, 13),
-                () -> line.knows(new PermitLine(all, 14)),
+                () -> line.onEvents(MadeUpWatch.deleted(first.key(), 12)),
+                () -> line.onRead(all, 13),
+                () -> line.update(new PermitLine(all, 14)),
                 line::revision);
         for (Runnable one : used) {
             one.run();

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** How often a lease's renewal is sent while nobody answers, and what each answer means: without a server. */
+/** How often a lease's renewal is sent without an answer, and the effect of each answer: without a server. */
 final class KeepAliveTest {
     private static final String SENT = "keepAliveOnce";
     private static final long MINUTES = 600_000;
@@ -51,7 +51,7 @@ final class KeepAliveTest {
         assertThat(etcd.planned()).isLessThanOrEqualTo(3);
     }
 
-    /** A sixth of the lease, of which there are to be several tries before it ends, and not more than the time that is left. */
+    /** A sixth of the lease, so that there are several tries before its end, but at most the remaining time. */
     @ParameterizedTest
     @CsvSource({"1, 600000, 200", "3, 600000, 500", "6, 600000, 1000", "600, 600000, 1000", "600, 400, 400"})
     void noAnswer_isSentAgain_afterASixthOfTheLease(long ttlSeconds, long timeoutMillis, long patienceMillis) {
@@ -165,7 +165,7 @@ final class KeepAliveTest {
         assertThat(asked.requests).hasSize(2);
     }
 
-    /** A thread that is to end, as the executor's is at the end of the client. */
+    /** A thread that must end, like the executor's at the end of the client. */
     @Test
     void threadIsInterrupted_whileRenewalsFail_renewalGoesOn() {
         CompletableFuture<Void> renewal = KeepAlive.send(calls, old, MINUTES);

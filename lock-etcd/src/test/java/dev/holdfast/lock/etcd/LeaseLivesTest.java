@@ -25,10 +25,10 @@ final class LeaseLivesTest {
 
     private final ScriptedEtcd etcd = new ScriptedEtcd();
     private final EtcdCalls calls = etcd.calls();
-    private final List<EtcdAcquisition> told = new ArrayList<>();
+    private final List<LeaseMember> told = new ArrayList<>();
     private final List<String> details = new ArrayList<>();
-    private final SharedLeases leases = new SharedLeases(calls, (place, detail) -> {
-        told.add(place);
+    private final SharedLeases leases = new SharedLeases(calls, (acquisition, detail) -> {
+        told.add(acquisition);
         details.add(detail);
     });
 
@@ -87,7 +87,7 @@ final class LeaseLivesTest {
                 SharedLease::end,
                 SharedLease::condemn,
                 lease -> lease.join(Places.place("n".repeat(1_000_000), Demand.EXCLUSIVE)),
-                lease -> calls.seen(ScriptedEtcd.kept(calls.latestTerm() + 1)));
+                lease -> calls.noteTerm(ScriptedEtcd.kept(calls.latestTerm() + 1)));
         long id = 1;
         for (Consumer<SharedLease> reason : reasons) {
             SharedLease lease = leaseFor(id++);
@@ -114,7 +114,7 @@ final class LeaseLivesTest {
         assertThat(granted(7).id()).isEqualTo(7);
     }
 
-    /** Nobody would ever end it, and as many would stay as attempts were made meanwhile. */
+    /** Nothing would ever end it, and each such attempt would leave another one. */
     @Test
     void grantThatComesAfterItsTime_isRevoked() throws Exception {
         CompletableFuture<SharedLease> late = leases.obtain(30, 1);
@@ -147,7 +147,7 @@ final class LeaseLivesTest {
     /** What it is granted by is what counts: the leader that answers, or a newer one that was known before. */
     @Test
     void term_isTheLatestThatItsLeaderKnows() {
-        calls.seen(ScriptedEtcd.kept(5));
+        calls.noteTerm(ScriptedEtcd.kept(5));
         CompletableFuture<SharedLease> lease = leases.obtain(30, TIMEOUT);
         etcd.next("grant").answers(ScriptedEtcd.granted(7, 30, 4));
         assertThat(ScriptedEtcd.now(lease).term()).isEqualTo(5);
@@ -163,11 +163,11 @@ final class LeaseLivesTest {
         assertThat(leases.isGood(ScriptedEtcd.now(lease))).isFalse();
     }
 
-    /** As it does if it learns of that leader while the grant is under way: it may come from the one before. */
+    /** The reply with that leader arrives while the grant is pending: the lease may come from the leader before. */
     @Test
     void term_isNotThatOfALeaderWhoCameMeanwhile() {
         CompletableFuture<SharedLease> lease = leases.obtain(30, TIMEOUT);
-        calls.seen(ScriptedEtcd.kept(5));
+        calls.noteTerm(ScriptedEtcd.kept(5));
         etcd.next("grant").answers(ScriptedEtcd.granted(7, 30, 4));
 
         assertThat(ScriptedEtcd.now(lease).term()).isEqualTo(4);
@@ -191,7 +191,7 @@ final class LeaseLivesTest {
     @Test
     void endOfALease_isToldToThoseOnIt_once() {
         SharedLease lease = granted(7);
-        EtcdAcquisition place = Places.seenOn(lease, 10);
+        EtcdAcquisition acquisition = Places.seenOn(lease, 10);
         CompletableFuture<Void> renewal = leases.renew(lease, TIMEOUT);
         etcd.next("keepAliveOnce").fails(Status.NOT_FOUND);
         etcd.settle();
@@ -199,9 +199,9 @@ final class LeaseLivesTest {
         assertThat(EtcdFailures.isLeaseGone(ScriptedEtcd.failure(renewal))).isTrue();
         assertThat(lease.isGone()).isTrue();
         assertThat(leases.byId(7)).isEmpty();
-        leases.gone(lease, "again");
-        assertThat(told).containsExactly(place);
-        assertThat(details).containsExactly("etcd lease 7: etcd does not know the lease any more: expired or revoked");
+        leases.markGone(lease, "again");
+        assertThat(told).containsExactly(acquisition);
+        assertThat(details).containsExactly("etcd lease 7: etcd no longer has the lease: expired or revoked");
     }
 
     @Test
@@ -220,22 +220,22 @@ final class LeaseLivesTest {
         assertThat(told).isEmpty();
     }
 
-    /** It is renewed when a third of it is over, by one task, and not while nobody waits. */
+    /** It is renewed when a third of it is over, by one task, and only while a key waits. */
     @Test
     void leaseOfAWaiter_isRenewedAfterAThird_untilNobodyWaits() {
         long startNanos = System.nanoTime();
         SharedLease lease = Places.lease(7, 30, Duration.ofSeconds(4));
         EtcdAcquisition waiter = Places.waitingOn(lease, 10);
 
-        leases.lookAfter(lease);
-        leases.lookAfter(lease);
+        leases.keepAlive(lease);
+        leases.keepAlive(lease);
 
         isPlannedForAThird(startNanos);
         etcd.pass();
         assertThat(etcd.requests).as("is not due").isEmpty();
         isPlannedForAThird(startNanos);
 
-        waiter.ending();
+        waiter.beginEnd();
         etcd.pass();
         assertThat(etcd.planned).isEmpty();
         assertThat(lease.upkeep()).isFalse();
@@ -253,7 +253,7 @@ final class LeaseLivesTest {
         for (boolean fails : List.of(false, true)) {
             SharedLease lease = Places.lease(fails ? 8 : 7, 30, Duration.ofSeconds(11));
             Places.waitingOn(lease, 10);
-            leases.lookAfter(lease);
+            leases.keepAlive(lease);
             etcd.settle();
             ScriptedEtcd.Request sent = etcd.next("keepAliveOnce");
             assertThat(sent.lease()).isEqualTo(lease.id());
@@ -277,37 +277,37 @@ final class LeaseLivesTest {
         Places.waitingOn(lease, 10);
         leases.close(Set.of());
 
-        leases.lookAfter(lease);
+        leases.keepAlive(lease);
         etcd.pass();
 
         assertThat(etcd.requests).isEmpty();
         assertThat(etcd.planned).isEmpty();
         etcd.executor.shutdownNow();
-        leases.lookAfter(lease);
+        leases.keepAlive(lease);
         assertThat(lease.upkeep()).as("its executor has ended").isFalse();
     }
 
     @Test
     void retiredLease_isRevokedWithItsLastMember_once() {
         SharedLease lease = granted(7);
-        EtcdAcquisition place = Places.place();
-        leases.left(lease);
+        EtcdAcquisition acquisition = Places.place();
+        leases.revokeIfRetired(lease);
         assertThat(etcd.count("revoke")).as("may be used again").isZero();
         lease.condemn();
-        lease.join(place);
-        leases.left(lease);
+        lease.join(acquisition);
+        leases.revokeIfRetired(lease);
         assertThat(etcd.count("revoke")).as("is used still").isZero();
-        lease.leave(place);
+        lease.leave(acquisition);
 
-        leases.left(lease);
-        leases.left(lease);
+        leases.revokeIfRetired(lease);
+        leases.revokeIfRetired(lease);
 
         assertThat(etcd.count("revoke")).isEqualTo(1);
         assertThat(etcd.next("revoke").lease()).isEqualTo(7);
         assertThat(leases.byId(7)).isEmpty();
     }
 
-    /** What lapsed long ago needs no request; what was kept lasts for as long as somebody's lock is to linger. */
+    /** A lease that ended long ago needs no request; a kept one lasts while a lock lingers. */
     @Test
     void close_revokesWhatIsThere_andIsOverWithTheLastAnswer() {
         SharedLease kept = granted(7);

@@ -16,7 +16,10 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** jetcd with watches that hear what a test says, and nothing else. Its executor runs what is planned only when the test says so. */
+/**
+ * jetcd with watches that only report the test's own events. Its executor runs scheduled tasks only on the test's
+ * request.
+ */
 final class MadeUpWatch implements Watch, AutoCloseable {
     final List<Listener> listeners = new ArrayList<>();
     /** How often anything else was asked for, which fails. */

@@ -20,15 +20,15 @@ final class NameWatchTest {
     private final MadeUpWatch etcd = new MadeUpWatch();
     private final EtcdCalls calls = etcd.calls();
     private final ByteSequence ahead = newPlace().key();
-    private final EtcdAcquisition place = newPlace();
-    private final ShortLine line = ShortLine.of(place, KEYS);
+    private final EtcdAcquisition acquisition = newPlace();
+    private final ShortLine line = ShortLine.of(acquisition, KEYS);
     private final NameWatch watch = new NameWatch(calls, line);
     private final AtomicInteger news = new AtomicInteger();
 
     private static EtcdAcquisition newPlace() {
         var acquisition = BackendDriver.newAcquisition("n");
         var slot = new QueueSlots.Slot(OwnerId.random(), UUID.randomUUID(), 0);
-        return new EtcdAcquisition(acquisition, slot, KEYS.place(acquisition, slot), BackendDriver.IDENTITY);
+        return new EtcdAcquisition(acquisition, slot, KEYS.acquisitionKey(acquisition, slot), BackendDriver.IDENTITY);
     }
 
     @AfterEach
@@ -38,8 +38,8 @@ final class NameWatchTest {
     }
 
     private void queuedUp(long at) {
-        List<KeyValue> read = List.of(ShortLineTest.entry(place.key(), 10), ShortLineTest.entry(ahead, 5));
-        assertThat(line.knows(place.key(), 10, read, at)).isFalse();
+        List<KeyValue> read = List.of(ShortLineTest.entry(acquisition.key(), 10), ShortLineTest.entry(ahead, 5));
+        assertThat(line.update(acquisition.key(), 10, read, at)).isFalse();
     }
 
     private Subscription listen() {
@@ -79,7 +79,7 @@ final class NameWatchTest {
     void ownKeyWasDeleted_betweenItsAttemptAndItsListening_isNotFirst() {
         opened(3);
         queuedUp(10);
-        etcd.listeners.get(0).onNext(MadeUpWatch.deleted(place.key(), 11));
+        etcd.listeners.get(0).onNext(MadeUpWatch.deleted(acquisition.key(), 11));
         etcd.listeners.get(0).onNext(MadeUpWatch.deleted(ahead, 12));
 
         listen();
@@ -124,7 +124,7 @@ final class NameWatchTest {
             etcd.listeners
                     .get(0)
                     .onNext(MadeUpWatch.deleted(
-                            at == 12 ? place.key() : newPlace().key(), at));
+                            at == 12 ? acquisition.key() : newPlace().key(), at));
         }
         etcd.listeners.get(0).onNext(MadeUpWatch.deleted(ahead, 111));
 
@@ -145,14 +145,14 @@ final class NameWatchTest {
         etcd.listeners.get(0).onNext(MadeUpWatch.deleted(ahead, 25));
         assertThat(line.isFirst(10)).isFalse();
 
-        watch.isFreedBy(List.of(ShortLineTest.entry(place.key(), 10)), 19);
+        watch.onRead(List.of(ShortLineTest.entry(acquisition.key(), 10)), 19);
         assertThat(line.isFirst(10)).as("a stale read").isFalse();
 
-        watch.isFreedBy(List.of(ShortLineTest.entry(place.key(), 10)), 26);
+        watch.onRead(List.of(ShortLineTest.entry(acquisition.key(), 10)), 26);
         assertThat(line.isFirst(10)).isTrue();
     }
 
-    /** Whoever was ahead may have left before it began, and nobody would call. */
+    /** The waiter ahead may have left before it began, and no event would follow. */
     @Test
     void readAtItsBeginningFails_anotherWatchIsOpened() {
         queuedUp(10);
@@ -183,7 +183,7 @@ final class NameWatchTest {
         assertThat(line.isFirst(10)).isFalse();
     }
 
-    /** A waiter gives up while the request is being made: nobody would end that watch any more. */
+    /** A waiter gives up while the request is being made: nothing would end that watch later. */
     @Test
     void closedWhileItIsOpened_ends() {
         etcd.whileOpening = watch::close;
@@ -194,19 +194,19 @@ final class NameWatchTest {
         assertThat(etcd.closed).hasValue(1);
     }
 
-    /** Sixty-four: whoever was ahead has left before all the others. */
+    /** Sixty-four: the waiter ahead has left before all the others. */
     @Test
     void deletionsThatAreRemembered_betweenItsAttemptAndItsListening_needNoRead() {
         for (int others : new int[] {63, 64}) {
             AtomicInteger told = new AtomicInteger();
             NameWatch another = new NameWatch(calls, line);
-            another.isFreedBy(MadeUpWatch.begun(3));
+            another.onEvents(MadeUpWatch.begun(3));
             ShortLine late = ShortLine.of(newPlace(), KEYS);
-            ByteSequence own = late.place().key();
-            late.knows(own, 10, List.of(ShortLineTest.entry(own, 10), ShortLineTest.entry(ahead, 5)), 10);
-            another.isFreedBy(MadeUpWatch.deleted(ahead, 11));
+            ByteSequence own = late.acquisition().key();
+            late.update(own, 10, List.of(ShortLineTest.entry(own, 10), ShortLineTest.entry(ahead, 5)), 10);
+            another.onEvents(MadeUpWatch.deleted(ahead, 11));
             for (int i = 0; i < others; i++) {
-                another.isFreedBy(MadeUpWatch.deleted(newPlace().key(), 12 + i));
+                another.onEvents(MadeUpWatch.deleted(newPlace().key(), 12 + i));
             }
 
             another.add(late, told::incrementAndGet);
@@ -222,8 +222,8 @@ final class NameWatchTest {
         assertThat(watch.revision()).as("nobody listens").isEqualTo(Long.MAX_VALUE);
         queuedUp(12);
         ShortLine behind = ShortLine.of(newPlace(), KEYS);
-        ByteSequence own = behind.place().key();
-        behind.knows(own, 20, List.of(ShortLineTest.entry(own, 20), ShortLineTest.entry(ahead, 5)), 20);
+        ByteSequence own = behind.acquisition().key();
+        behind.update(own, 20, List.of(ShortLineTest.entry(own, 20), ShortLineTest.entry(ahead, 5)), 20);
         Subscription first = listen();
         watch.add(behind, news::incrementAndGet);
 

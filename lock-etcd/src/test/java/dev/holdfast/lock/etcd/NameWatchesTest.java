@@ -13,7 +13,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** When the watch of a name ends that nobody uses any more: without a server. */
+/** When the unused watch of a name ends: without a server. */
 final class NameWatchesTest {
     private static final EtcdKeys KEYS = new EtcdKeys("b/");
 
@@ -30,7 +30,8 @@ final class NameWatchesTest {
         var acquisition = BackendDriver.newAcquisition(name);
         var slot = new QueueSlots.Slot(OwnerId.random(), UUID.randomUUID(), 0);
         return ShortLine.of(
-                new EtcdAcquisition(acquisition, slot, KEYS.place(acquisition, slot), BackendDriver.IDENTITY), KEYS);
+                new EtcdAcquisition(acquisition, slot, KEYS.acquisitionKey(acquisition, slot), BackendDriver.IDENTITY),
+                KEYS);
     }
 
     @AfterEach
@@ -119,7 +120,7 @@ final class NameWatchesTest {
         assertThat(planned.delays()).containsExactly(1_000L);
     }
 
-    /** Nobody would end it any more. */
+    /** Nothing would end it later. */
     @Test
     void waiterThatComesAfterTheEndOfTheClient_leavesNoWatch() {
         NameWatches ours = new NameWatches(planned.calls());
@@ -149,10 +150,10 @@ final class NameWatchesTest {
         AtomicInteger left = new AtomicInteger();
         AtomicInteger stays = new AtomicInteger();
         ShortLine other = newLine("n");
-        ByteSequence ahead = newLine("n").place().key();
+        ByteSequence ahead = newLine("n").acquisition().key();
         for (ShortLine one : List.of(line, other)) {
-            ByteSequence own = one.place().key();
-            one.knows(own, 10, List.of(ShortLineTest.entry(own, 10), ShortLineTest.entry(ahead, 5)), 10);
+            ByteSequence own = one.acquisition().key();
+            one.update(own, 10, List.of(ShortLineTest.entry(own, 10), ShortLineTest.entry(ahead, 5)), 10);
         }
         ours.add(line, left::incrementAndGet).close();
         ours.add(other, stays::incrementAndGet);

@@ -46,7 +46,7 @@ abstract class OneEtcd {
         fixture.admin().getLeaseClient().revoke(lease).get(1, TimeUnit.MINUTES);
     }
 
-    /** Notes which grants are told to be lost. */
+    /** Notes which grants are reported lost. */
     static GrantListener noting(Collection<Grant> lost) {
         return new GrantListener() {
             @Override

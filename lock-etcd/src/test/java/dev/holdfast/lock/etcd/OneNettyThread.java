@@ -24,9 +24,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A process of its own with one Netty thread, in which clients contend, wait, give up, renew, ask and close. Whatever
- * waited for an answer in that thread would wait for ever, since only that thread can bring it. Besides, the thread is
- * looked at every millisecond: it may take a short mutex, but is never found waiting with this library on its stack.
+ * A child process with one Netty thread, in which clients contend, wait, give up, renew, read and close. Code that
+ * waited for an answer in that thread would wait for ever, since only that thread can deliver it. The thread is also
+ * sampled every millisecond: it may take a short mutex, but must never wait with this library on its stack.
  */
 final class OneNettyThread {
     private static final long PATIENCE_MINUTES = 4;

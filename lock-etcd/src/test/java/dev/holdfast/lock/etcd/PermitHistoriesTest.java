@@ -7,8 +7,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Random histories of a semaphore on a {@link SimulatedEtcd}: requests that stand still, come late or twice, or are given up, clients that
- * die, permits of several sizes, a limit that changes. The clients are the real ones, up to jetcd.
+ * Random histories of a semaphore on a {@link SimulatedEtcd}: requests that stall, arrive late or twice, or are
+ * abandoned, clients that crash, permits of several sizes, a changing limit. The clients are the real ones, up to
+ * jetcd.
  */
 final class PermitHistoriesTest {
     private static final int HISTORIES = Integer.getInteger("holdfast.permits.seeds", 100);

@@ -137,7 +137,7 @@ final class PermitHistory {
             PermitJudge.Held now = new PermitJudge.Held(grant, process.client.executedAt());
             held = now;
             if (now.since() <= process.leasesEnded) {
-                release(); // its time is over, as the client's clock would tell
+                release(); // its time is over by the client's clock
                 return;
             }
             all.add(now);
@@ -233,9 +233,9 @@ final class PermitHistory {
         return server.keysFrom("p/~queue/s/p");
     }
 
-    /** Whatever is on its way arrives, and whoever is called asks, until nothing happens. */
+    /** Delivers all pending messages, and lets notified clients make attempts, until nothing happens. */
     private void settle() {
-        boolean polled = !leasesEnded; // that a lease has ended is told on a thread of its own
+        boolean polled = !leasesEnded; // the end of a lease is reported on its own thread
         for (int i = 0; i < MOST_CALM_STEPS; i++) {
             if (processes.stream().noneMatch(this::goOn)) {
                 if (polled) {
@@ -294,7 +294,7 @@ final class PermitHistory {
             int which = random.nextInt(client.sent().size());
             SimulatedClient.Request request = client.sent().get(which);
             if (random.nextInt(15) > 0 || !expectsAKey(request)) {
-                client.sent().remove(which); // else it comes once more
+                client.sent().remove(which); // else it is delivered again
             }
             client.execute(request, time);
         } else if (what < 120 && !client.answers().isEmpty()) {

@@ -5,7 +5,7 @@ import dev.holdfast.lock.spi.Grant;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Whether a grant of permits may be told beside, and after, others. */
+/** Whether a grant of permits may exist with, and after, others. */
 final class PermitJudge {
     private PermitJudge() {}
 
@@ -25,11 +25,11 @@ final class PermitJudge {
     }
 
     /**
-     * Returns what is wrong.
+     * Returns the violation.
      *
-     * @param now what has just been told
-     * @param present what is held, that among it
-     * @param all what was ever told, in that order, that among it
+     * @param now the new grant
+     * @param present all present grants, including the new one
+     * @param all all grants so far in their order, including the new one
      * @param limit the highest so far
      */
     static List<String> judge(Held now, List<Held> present, List<Held> all, int limit) {

@@ -80,10 +80,11 @@ final class PermitLineTest {
         assertThat(plan.from()).isEqualTo(1);
         assertThat(plan.to()).isEqualTo(2);
         assertThat(plan.ahead()).isEmpty();
-        own.saw(new KeyState(20, 20, 20, 1, Places.lease(7)));
+        own.update(new KeyState(20, 20, 20, 1, Places.lease(7)));
 
-        TxnRequest inner =
-                sent(own.put(own.sent(Places.lease(7)), plan)).getSuccess(0).getRequestTxn();
+        TxnRequest inner = sent(own.put(own.beginWrite(Places.lease(7)), plan))
+                .getSuccess(0)
+                .getRequestTxn();
 
         assertThat(conditions(inner))
                 .containsExactlyInAnyOrder(
@@ -96,7 +97,7 @@ final class PermitLineTest {
                 .isEqualTo(text(own.value(1)));
     }
 
-    /** It stands still: what its key says else, and its lease, stay. */
+    /** Its client is stalled: the other fields of its value, and its lease, stay the same. */
     @Test
     void slotOfOneAhead_isWritten_ifItIsAsItWasRead_andTheOtherOneIs() {
         PermitLine line =
@@ -174,8 +175,8 @@ final class PermitLineTest {
     /** It holds, whatever has become of the limit, and of those ahead. */
     @Test
     void holder_holdsOn_withTheSlotAndTheKeyOfItsGrant() {
-        first.saw(new KeyState(10, 10, 10, 2, Places.lease(7)));
-        first.held(new dev.holdfast.lock.spi.Grant(first.acquisition(), 10, 1_000, 2, first), 1_000);
+        first.update(new KeyState(10, 10, 10, 2, Places.lease(7)));
+        first.hold(new dev.holdfast.lock.spi.Grant(first.id(), 10, 1_000, 2, first), 1_000);
 
         assertThat(new PermitLine(List.of(entry(first, 2, 10, 10), limit("1")), 30).turnOf(first))
                 .isEqualTo(new PermitLine.Turn.Held(2));
@@ -261,7 +262,7 @@ final class PermitLineTest {
         assertThat(etcd.requests).hasSize(3);
     }
 
-    /** Somebody else has changed it between the read and the write. */
+    /** Another client has changed it between the read and the write. */
     @Test
     void limitThatIsChangedMeanwhile_isReadAgain() {
         CompletableFuture<Integer> changed = limits.change(calls, NAME, 3, 5);

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** Who is settled in a line, and what settles the others. */
+/** Which entries of a queue are settled, and which changes settle the others. */
 final class PermitSlotsTest {
 
     private static Place permits(int permits, int limit, int slot) {
@@ -66,7 +66,9 @@ final class PermitSlotsTest {
                 .containsExactly(new Change(1, 1, 1));
     }
 
-    /** The limit was raised while one ahead sleeps, for which there is no slot by the limit that it knows. */
+    /**
+     * The limit was raised while a client ahead was stalled; by the limit of its own demand, there is no slot for it.
+     */
     @Test
     void changes_noSlotForOneAheadWithALowerLimit_none() {
         assertThat(changes(2, permits(1, 5, 1), permits(1, 1, 0), permits(1, 5, 2)))

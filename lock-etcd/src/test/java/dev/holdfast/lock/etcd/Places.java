@@ -23,7 +23,7 @@ final class Places {
     static EtcdAcquisition place(String name, Demand demand) {
         var acquisition = new AcquisitionId(name, OwnerId.random(), demand);
         var slot = new QueueSlots.Slot(OwnerId.random(), UUID.randomUUID(), 0);
-        return new EtcdAcquisition(acquisition, slot, KEYS.place(acquisition, slot), BackendDriver.IDENTITY);
+        return new EtcdAcquisition(acquisition, slot, KEYS.acquisitionKey(acquisition, slot), BackendDriver.IDENTITY);
     }
 
     /** Of thirty seconds, granted now. */
@@ -39,20 +39,20 @@ final class Places {
     /** One whose key was last seen on that lease, as it was created. */
     static EtcdAcquisition seenOn(SharedLease lease, long created) {
         EtcdAcquisition place = place();
-        place.saw(new KeyState(created, created, created, 0, lease));
+        place.update(new KeyState(created, created, created, 0, lease));
         return place;
     }
 
     static EtcdAcquisition waitingOn(SharedLease lease, long created) {
         EtcdAcquisition place = seenOn(lease, created);
-        place.waiting();
+        place.keepWaiting();
         return place;
     }
 
     static Grant heldOn(SharedLease lease, long created, long leaseMillis) {
         EtcdAcquisition place = seenOn(lease, created);
-        Grant grant = new Grant(place.acquisition(), created, leaseMillis, 0, place);
-        place.held(grant, leaseMillis);
+        Grant grant = new Grant(place.id(), created, leaseMillis, 0, place);
+        place.hold(grant, leaseMillis);
         return grant;
     }
 

@@ -14,7 +14,7 @@ import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** What an attempt in a queue reads beside its write, and what that says: without a server. */
+/** The keys that an attempt in a queue reads with its write, and their effect: without a server. */
 final class QueueProtocolTest {
     private static final long CREATED = 100;
 
@@ -31,42 +31,42 @@ final class QueueProtocolTest {
         return Places.place(Places.NAME, demand);
     }
 
-    private TxnRequest attempt(EtcdAcquisition place) {
+    private TxnRequest attempt(EtcdAcquisition acquisition) {
         etcd.calls()
                 .txn()
-                .Then(queue.attempt(place, place.sent(lease)).toArray(new Op[0]))
+                .Then(queue.attempt(acquisition, acquisition.beginWrite(lease)).toArray(new Op[0]))
                 .commit();
         return etcd.requests.get(etcd.requests.size() - 1).txn();
     }
 
-    private static void seen(EtcdAcquisition place) {
-        place.saw(new KeyState(CREATED, CREATED, CREATED, 0, Places.lease(7)));
+    private static void seen(EtcdAcquisition acquisition) {
+        acquisition.update(new KeyState(CREATED, CREATED, CREATED, 0, Places.lease(7)));
     }
 
-    private Outcome outcome(EtcdAcquisition place, int ahead) {
+    private Outcome outcome(EtcdAcquisition acquisition, int ahead) {
         List<KeyValue> read = new ArrayList<>();
-        if (!(place.acquisition().demand() instanceof Demand.Shared)) {
-            read.add(ScriptedEtcd.entry(place.key(), ByteSequence.EMPTY, CREATED, CREATED, 7));
+        if (!(acquisition.id().demand() instanceof Demand.Shared)) {
+            read.add(ScriptedEtcd.entry(acquisition.key(), ByteSequence.EMPTY, CREATED, CREATED, 7));
         }
         for (int i = 0; i < ahead; i++) {
             read.add(ScriptedEtcd.entry(Places.place().key(), ByteSequence.EMPTY, CREATED - 1 - i, CREATED - 1 - i, 8));
         }
         TxnResponse reply = ScriptedEtcd.txn(true, CREATED + 5, ScriptedEtcd.read(read.toArray(new KeyValue[0])));
-        return queue.outcome(place, new ConditionalWrite.Result.Written(CREATED, reply));
+        return queue.outcome(acquisition, new ConditionalWrite.Result.Written(CREATED, reply));
     }
 
-    /** The last ones that are not behind it: its own, those that it is to know, and one more if there are more. */
+    /** The last ones that are not behind it: its own, those that it tracks, and one more if there are more. */
     @Test
     void lock_readsTheLastTenUpToItsOwn() {
-        EtcdAcquisition place = place(Demand.EXCLUSIVE);
+        EtcdAcquisition acquisition = place(Demand.EXCLUSIVE);
         for (boolean known : List.of(false, true)) {
             if (known) {
-                seen(place);
+                seen(acquisition);
             }
-            TxnRequest txn = attempt(place);
+            TxnRequest txn = attempt(acquisition);
             assertThat(txn.getSuccessList()).hasSize(2);
             assertThat(txn.getSuccess(0).getRequestPut().getKey().toStringUtf8())
-                    .isEqualTo(place.key().toString());
+                    .isEqualTo(acquisition.key().toString());
             RangeRequest read = txn.getSuccess(1).getRequestRange();
             assertThat(read.getKey().toStringUtf8()).isEqualTo("b/~queue/n/");
             assertThat(read.getRangeEnd().toStringUtf8()).isEqualTo("b/~queue/n/~");
@@ -78,7 +78,7 @@ final class QueueProtocolTest {
         }
     }
 
-    /** Shares beside it are no matter. */
+    /** Other shares do not matter to it. */
     @Test
     void share_readsTheLastLockOrPermitAhead() {
         RangeRequest read = attempt(place(Demand.SHARED)).getSuccess(1).getRequestRange();
@@ -87,20 +87,20 @@ final class QueueProtocolTest {
         assertThat(read.getLimit()).isEqualTo(1);
     }
 
-    /** The slots of others first, then its own, then the limit if there is none; the line is read as it is after that. */
+    /** The slots of others first, then its own, then the limit if there is none; the queue is read after that. */
     @Test
     void permits_writeTheirPlan_once_andReadTheWholeLine() {
-        EtcdAcquisition place = place(new Demand.Permits(2, 3));
+        EtcdAcquisition acquisition = place(new Demand.Permits(2, 3));
         Op others = Op.put(EtcdKeys.bytes("other"), ByteSequence.EMPTY, io.etcd.jetcd.options.PutOption.DEFAULT);
-        place.plan(new SlotPlan(1, 2, List.of(), List.of(others)));
+        acquisition.plan(new SlotPlan(1, 2, List.of(), List.of(others)));
 
-        TxnRequest txn = attempt(place);
+        TxnRequest txn = attempt(acquisition);
 
         assertThat(txn.getSuccessList()).hasSize(4);
         assertThat(txn.getSuccess(0).getRequestPut().getKey().toStringUtf8()).isEqualTo("other");
         assertThat(txn.getSuccess(1).getRequestPut().getValue().toStringUtf8())
                 .as("in its place the slot of the plan")
-                .isEqualTo(place.value(2).toString());
+                .isEqualTo(acquisition.value(2).toString());
         assertThat(txn.getSuccess(2)
                         .getRequestTxn()
                         .getSuccess(0)
@@ -113,7 +113,9 @@ final class QueueProtocolTest {
         assertThat(read.getKey().toStringUtf8()).isEqualTo("b/~queue/n/");
         assertThat(read.getKeysOnly()).isFalse();
         assertThat(read.getLimit()).isZero();
-        assertThat(attempt(place).getSuccessList()).as("the plan is used up").hasSize(3);
+        assertThat(attempt(acquisition).getSuccessList())
+                .as("the plan is used up")
+                .hasSize(3);
     }
 
     @Test
@@ -126,9 +128,9 @@ final class QueueProtocolTest {
     @Test
     void someAhead_areKnownAll_orItWaitsForTheLastOne() {
         for (int ahead = 1; ahead < 10; ahead++) {
-            EtcdAcquisition place = place(Demand.EXCLUSIVE);
-            EtcdTicket ticket = ((Outcome.Queued) outcome(place, ahead)).ticket();
-            assertThat(ticket.place()).isSameAs(place);
+            EtcdAcquisition acquisition = place(Demand.EXCLUSIVE);
+            EtcdTicket ticket = ((Outcome.Queued) outcome(acquisition, ahead)).ticket();
+            assertThat(ticket.acquisition()).isSameAs(acquisition);
             assertThat(ticket).as("%d ahead", ahead).isInstanceOf(ahead <= 8 ? ShortLine.class : BehindOne.class);
             assertThat(ticket.revision()).isEqualTo(CREATED + 5);
             if (ticket instanceof BehindOne behind) {
@@ -140,19 +142,19 @@ final class QueueProtocolTest {
                         BehindOne.class, behind -> assertThat(behind.created()).isEqualTo(CREATED - 1));
     }
 
-    /** The watch has told of it while the answer was on its way: it is first by now, so it asks again. */
+    /** The watch has reported it before the answer arrived: it is first by now, so it makes another attempt. */
     @Test
     void lastAheadHasLeftMeanwhile_isAskedForAgain() {
-        EtcdAcquisition place = place(Demand.EXCLUSIVE);
-        Outcome.Queued before = (Outcome.Queued) outcome(place, 1);
+        EtcdAcquisition acquisition = place(Demand.EXCLUSIVE);
+        Outcome.Queued before = (Outcome.Queued) outcome(acquisition, 1);
         ShortLine line = (ShortLine) before.ticket();
         List<KeyValue> read = List.of(
-                ScriptedEtcd.entry(place.key(), ByteSequence.EMPTY, CREATED, CREATED, 7),
+                ScriptedEtcd.entry(acquisition.key(), ByteSequence.EMPTY, CREATED, CREATED, 7),
                 ScriptedEtcd.entry(EtcdKeys.bytes("b/~queue/n/0-0"), ByteSequence.EMPTY, 50, 50, 8));
-        line.isFreedBy(MadeUpWatch.deleted(EtcdKeys.bytes("b/~queue/n/0-0"), CREATED + 20));
+        line.onEvents(MadeUpWatch.deleted(EtcdKeys.bytes("b/~queue/n/0-0"), CREATED + 20));
 
         Outcome after = queue.outcome(
-                place,
+                acquisition,
                 new ConditionalWrite.Result.Written(
                         CREATED,
                         ScriptedEtcd.txn(true, CREATED + 10, ScriptedEtcd.read(read.toArray(new KeyValue[0])))));
@@ -162,19 +164,23 @@ final class QueueProtocolTest {
 
     @Test
     void otherResults_areWhatTheySay() {
-        EtcdAcquisition place = place(Demand.EXCLUSIVE);
-        var present = ScriptedEtcd.asRead(ScriptedEtcd.entry(place.key(), ByteSequence.EMPTY, 1, 1, 7));
-        assertThat(queue.outcome(place, new ConditionalWrite.Result.Foreign(present, 5)))
+        EtcdAcquisition acquisition = place(Demand.EXCLUSIVE);
+        var present = ScriptedEtcd.asRead(ScriptedEtcd.entry(acquisition.key(), ByteSequence.EMPTY, 1, 1, 7));
+        assertThat(queue.outcome(acquisition, new ConditionalWrite.Result.Foreign(present, 5)))
                 .isEqualTo(new Outcome.Taken(present));
-        assertThat(queue.outcome(place, new ConditionalWrite.Result.Ended())).isInstanceOf(Outcome.Ended.class);
-        assertThat(queue.outcome(place, new ConditionalWrite.Result.Changed())).isInstanceOf(Outcome.Changed.class);
+        assertThat(queue.outcome(acquisition, new ConditionalWrite.Result.Ended()))
+                .isInstanceOf(Outcome.Ended.class);
+        assertThat(queue.outcome(acquisition, new ConditionalWrite.Result.Changed()))
+                .isInstanceOf(Outcome.Changed.class);
 
         SingleKeyProtocol single = new SingleKeyProtocol(Places.KEYS);
-        Outcome foreign = single.outcome(place, new ConditionalWrite.Result.Foreign(present, 5));
-        assertThat(((Outcome.Queued) foreign).ticket()).isEqualTo(new BehindOne(place, place.key(), 1, 5));
+        Outcome foreign = single.outcome(acquisition, new ConditionalWrite.Result.Foreign(present, 5));
+        assertThat(((Outcome.Queued) foreign).ticket()).isEqualTo(new BehindOne(acquisition, acquisition.key(), 1, 5));
         assertThat(((Outcome.Queued) foreign).ticket().revision()).isEqualTo(5);
-        assertThat(single.outcome(place, new ConditionalWrite.Result.Ended())).isInstanceOf(Outcome.Ended.class);
-        assertThat(single.outcome(place, new ConditionalWrite.Result.Changed())).isInstanceOf(Outcome.Changed.class);
+        assertThat(single.outcome(acquisition, new ConditionalWrite.Result.Ended()))
+                .isInstanceOf(Outcome.Ended.class);
+        assertThat(single.outcome(acquisition, new ConditionalWrite.Result.Changed()))
+                .isInstanceOf(Outcome.Changed.class);
         assertThat(single.queues()).isFalse();
         assertThat(queue.queues()).isTrue();
     }

@@ -26,7 +26,7 @@ final class QueueSlotsTest {
         assertThat(slots.names()).isZero();
     }
 
-    /** It is that of somebody else there. Two acquisitions with one key would delete each other's. */
+    /** It is another acquisition's key there. Two acquisitions with one key would delete each other's. */
     @Test
     void numberOfAnEarlierSeries_isNotGivenBackToThePresentOne() {
         QueueSlots.Slot earlier = slots.take("n");

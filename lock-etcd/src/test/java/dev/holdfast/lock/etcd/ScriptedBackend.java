@@ -40,7 +40,7 @@ abstract class ScriptedBackend {
         etcd.next("grant").answers(ScriptedEtcd.granted(id, 300, 0));
     }
 
-    /** What the write put, as it is then. */
+    /** The entry of the write, at that time. */
     static KeyValue put(ScriptedEtcd.Request write, long revision) {
         var put = write.txn().getSuccess(0).getRequestPut();
         return KeyValue.newBuilder()

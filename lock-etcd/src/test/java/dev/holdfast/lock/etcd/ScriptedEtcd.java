@@ -82,7 +82,7 @@ final class ScriptedEtcd implements AutoCloseable {
     /** How often the client was closed. */
     final AtomicInteger closed = new AtomicInteger();
 
-    /** What is done with each request as soon as it is sent. */
+    /** The action for each request when it is sent. */
     Consumer<Request> whenSent = request -> {};
 
     final ScheduledThreadPoolExecutor executor = new ScheduledThreadPoolExecutor(1) {

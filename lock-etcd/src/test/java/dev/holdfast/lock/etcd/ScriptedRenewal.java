@@ -22,7 +22,7 @@ final class ScriptedRenewal implements AutoCloseable {
     /** Of whom it was said that its grant has ended. */
     final List<EtcdAcquisition> lost = new ArrayList<>();
 
-    private final SharedLeases leases = new SharedLeases(calls, (place, detail) -> {});
+    private final SharedLeases leases = new SharedLeases(calls, (acquisition, detail) -> {});
     private final EtcdRenewal renewal =
             new EtcdRenewal(calls, leases, new ConditionalWrite(calls, Places.KEYS, leases), lost::add);
 

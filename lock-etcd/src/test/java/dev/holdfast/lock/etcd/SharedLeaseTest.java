@@ -17,9 +17,9 @@ final class SharedLeaseTest {
 
     private static EtcdAcquisition placeWithKeyOf(int bytes) {
         int rest = Places.place("", Demand.EXCLUSIVE).key().size();
-        EtcdAcquisition place = Places.place("n".repeat(bytes - rest), Demand.EXCLUSIVE);
-        assertThat(place.key().size()).isEqualTo(bytes);
-        return place;
+        EtcdAcquisition acquisition = Places.place("n".repeat(bytes - rest), Demand.EXCLUSIVE);
+        assertThat(acquisition.key().size()).isEqualTo(bytes);
+        return acquisition;
     }
 
     /** etcd lists a lease's keys in one message, which gRPC bounds. */
@@ -46,12 +46,12 @@ final class SharedLeaseTest {
     @Test
     void leaseWith64Tombstones_isToEnd_butWhatIsOnItMayStay() {
         for (int i = 0; i < 63; i++) {
-            lease.tombstoned();
+            lease.addTombstone();
         }
         assertThat(lease.isRetired()).isFalse();
         assertThat(usable(lease)).isTrue();
 
-        lease.tombstoned();
+        lease.addTombstone();
 
         assertThat(lease.isRetired()).isTrue();
         assertThat(usable(lease)).isFalse();
@@ -87,8 +87,8 @@ final class SharedLeaseTest {
     void certain_isWhatIsLeftSinceTheLatestSending_whateverOrderTheAnswersComeIn() {
         SentAt now = SentAt.now();
         SharedLease old = Places.lease(7, 30, Duration.ofSeconds(25));
-        old.confirmed(now);
-        old.confirmed(new SentAt(now.nanos() - Duration.ofSeconds(10).toNanos(), now.wallAheadNanos()));
+        old.confirm(now);
+        old.confirm(new SentAt(now.nanos() - Duration.ofSeconds(10).toNanos(), now.wallAheadNanos()));
 
         assertThat(old.ageNanos(System.nanoTime()))
                 .isLessThan(Duration.ofSeconds(5).toNanos());
@@ -100,7 +100,7 @@ final class SharedLeaseTest {
                 .isLessThanOrEqualTo(-Duration.ofSeconds(10).toNanos());
     }
 
-    /** Somebody has set the clock back. The monotonic clock goes on. */
+    /** The clock was set back. The monotonic clock continues. */
     @Test
     void wallClockThatIsSetBack_makesNothingYounger() {
         SentAt now = SentAt.now();

@@ -18,7 +18,7 @@ final class SharedLeasesTest {
     private static final EtcdKeys KEYS = new EtcdKeys("b/");
 
     private final MadeUpWatch etcd = new MadeUpWatch();
-    private final SharedLeases leases = new SharedLeases(etcd.calls(), (place, detail) -> {});
+    private final SharedLeases leases = new SharedLeases(etcd.calls(), (acquisition, detail) -> {});
 
     @AfterEach
     void close() {
@@ -29,13 +29,13 @@ final class SharedLeasesTest {
     @Test
     void renewalForAWaiterFails_isTriedAgain_untilTheLeaseIsGone() {
         SharedLease lease = new SharedLease(7, 1, SentAt.now(), 0);
-        var acquisition = BackendDriver.newAcquisition("n");
+        var id = BackendDriver.newAcquisition("n");
         var slot = new QueueSlots.Slot(OwnerId.random(), UUID.randomUUID(), 0);
-        var place = new EtcdAcquisition(acquisition, slot, KEYS.place(acquisition, slot), BackendDriver.IDENTITY);
-        place.saw(new KeyState(10, 10, 10, 0, lease));
-        place.waiting();
+        var acquisition = new EtcdAcquisition(id, slot, KEYS.acquisitionKey(id, slot), BackendDriver.IDENTITY);
+        acquisition.update(new KeyState(10, 10, 10, 0, lease));
+        acquisition.keepWaiting();
 
-        leases.lookAfter(lease);
+        leases.keepAlive(lease);
 
         long startNanos = System.nanoTime();
         await().atMost(Duration.ofSeconds(60)).until(() -> {
@@ -71,13 +71,13 @@ final class SharedLeasesTest {
     @Test
     void leaseOfAnOlderLeader_isNotUsed_thoughALateAnswerBearsItsTerm() {
         EtcdCalls calls = etcd.calls();
-        SharedLeases ours = new SharedLeases(calls, (place, detail) -> {});
+        SharedLeases ours = new SharedLeases(calls, (acquisition, detail) -> {});
         SharedLease lease = new SharedLease(7, 30, SentAt.now(), 4);
-        calls.seen(ofTerm(4));
+        calls.noteTerm(ofTerm(4));
         assertThat(ours.isGood(lease)).isTrue();
 
-        calls.seen(ofTerm(5));
-        calls.seen(ofTerm(4));
+        calls.noteTerm(ofTerm(5));
+        calls.noteTerm(ofTerm(4));
 
         assertThat(ours.isGood(lease)).isFalse();
     }

@@ -12,19 +12,19 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** What a waiter knows of those ahead, in each order in which answers and events may come. */
+/** The state of a ticket with few keys ahead, for each order of answers and events. */
 final class ShortLineTest {
     private static final EtcdKeys KEYS = new EtcdKeys("b/");
 
-    private final EtcdAcquisition place = newPlace();
-    private final ShortLine line = ShortLine.of(place, KEYS);
-    private final ByteSequence own = place.key();
+    private final EtcdAcquisition acquisition = newPlace();
+    private final ShortLine line = ShortLine.of(acquisition, KEYS);
+    private final ByteSequence own = acquisition.key();
     private final ByteSequence other = newPlace().key();
 
     private static EtcdAcquisition newPlace() {
         var acquisition = BackendDriver.newAcquisition("n");
         var slot = new QueueSlots.Slot(OwnerId.random(), UUID.randomUUID(), 0);
-        return new EtcdAcquisition(acquisition, slot, KEYS.place(acquisition, slot), BackendDriver.IDENTITY);
+        return new EtcdAcquisition(acquisition, slot, KEYS.acquisitionKey(acquisition, slot), BackendDriver.IDENTITY);
     }
 
     static KeyValue entry(ByteSequence key, long created) {
@@ -42,48 +42,48 @@ final class ShortLineTest {
 
     @Test
     void lastAheadLeaves_isFirst() {
-        assertThat(line.knows(own, 10, List.of(entry(own, 10), entry(other, 5)), 10))
+        assertThat(line.update(own, 10, List.of(entry(own, 10), entry(other, 5)), 10))
                 .isFalse();
 
-        assertThat(line.hears(deleted(other, 12))).isTrue();
+        assertThat(line.onDeletions(deleted(other, 12))).isTrue();
 
         assertThat(line.isFirst(10)).isTrue();
         assertThat(line.isFirst(11)).as("with another key").isFalse();
     }
 
-    /** The event overtook the answer of the attempt that made a new key: nobody would tell it again. */
+    /** The event overtook the answer of the attempt that created a new key, and would not be repeated. */
     @Test
     void lastAheadLeaves_beforeTheAnswerThatKnowsIt_isNews() {
-        line.knows(own, 10, List.of(entry(own, 10), entry(other, 5)), 10);
-        assertThat(line.hears(deleted(own, 12))).as("its key is gone").isTrue();
-        assertThat(line.hears(deleted(other, 20))).as("was told already").isFalse();
+        line.update(own, 10, List.of(entry(own, 10), entry(other, 5)), 10);
+        assertThat(line.onDeletions(deleted(own, 12))).as("its key is gone").isTrue();
+        assertThat(line.onDeletions(deleted(other, 20))).as("was told already").isFalse();
 
-        assertThat(line.knows(own, 15, List.of(entry(own, 15), entry(other, 5)), 15))
+        assertThat(line.update(own, 15, List.of(entry(own, 15), entry(other, 5)), 15))
                 .isTrue();
 
         assertThat(line.isFirst(15)).isTrue();
     }
 
-    /** Its own key may have been deleted in between: only a read tells. */
+    /** Its own key may have been deleted in between: only a read shows that. */
     @Test
     void watchThatBeginsAfterTheLastRead_callsInsteadOfHandingOver() {
-        line.knows(own, 10, List.of(entry(own, 10), entry(other, 5)), 10);
-        line.hearsFrom(20);
+        line.update(own, 10, List.of(entry(own, 10), entry(other, 5)), 10);
+        line.watchFrom(20);
 
-        assertThat(line.hears(deleted(other, 25))).isTrue();
+        assertThat(line.onDeletions(deleted(other, 25))).isTrue();
         assertThat(line.isFirst(10)).isFalse();
 
-        assertThat(line.isFreedBy(List.of(entry(own, 10)), 26)).isTrue();
+        assertThat(line.onRead(List.of(entry(own, 10)), 26)).isTrue();
         assertThat(line.isFirst(10)).isTrue();
     }
 
-    /** Those who have left meanwhile would be waited for, and nobody would tell of them again. */
+    /** It would wait for keys that have left in the meantime, and no event would correct that. */
     @Test
     void answerThatComesLate_changesNothing() {
-        line.knows(own, 10, List.of(entry(own, 10), entry(other, 5)), 10);
-        assertThat(line.knows(own, 10, List.of(entry(own, 10)), 30)).isTrue();
+        line.update(own, 10, List.of(entry(own, 10), entry(other, 5)), 10);
+        assertThat(line.update(own, 10, List.of(entry(own, 10)), 30)).isTrue();
 
-        line.knows(own, 10, List.of(entry(own, 10), entry(other, 5)), 20);
+        line.update(own, 10, List.of(entry(own, 10), entry(other, 5)), 20);
 
         assertThat(line.isFirst(10)).isTrue();
         assertThat(line.revision()).isEqualTo(30);
@@ -91,27 +91,27 @@ final class ShortLineTest {
 
     @Test
     void whoeverComesLater_isNotWaitedFor() {
-        line.knows(own, 10, List.of(entry(own, 10), entry(other, 15)), 20);
+        line.update(own, 10, List.of(entry(own, 10), entry(other, 15)), 20);
 
         assertThat(line.isFirst(10)).isTrue();
     }
 
     @Test
     void eventsOfWhatTheAnswerKnows_areNoNews() {
-        line.knows(own, 10, List.of(entry(own, 10), entry(other, 5)), 30);
+        line.update(own, 10, List.of(entry(own, 10), entry(other, 5)), 30);
 
-        assertThat(line.hears(deleted(other, 20))).isFalse();
+        assertThat(line.onDeletions(deleted(other, 20))).isFalse();
         assertThat(line.isFirst(10)).isFalse();
     }
 
     /** An administrator deletes all keys of the name by one transaction, whose events come together. */
     @Test
     void ownKeyIsDeletedTogetherWithTheLastAhead_isNotFirst() {
-        line.knows(own, 10, List.of(entry(own, 10), entry(other, 5)), 10);
+        line.update(own, 10, List.of(entry(own, 10), entry(other, 5)), 10);
         ShortLine.Deletion ahead = new ShortLine.Deletion(EtcdKeys.ending(other), 12);
         ShortLine.Deletion its = new ShortLine.Deletion(EtcdKeys.ending(own), 12);
 
-        assertThat(line.hears(List.of(ahead, its))).isTrue();
+        assertThat(line.onDeletions(List.of(ahead, its))).isTrue();
 
         assertThat(line.isFirst(10)).isFalse();
     }
@@ -120,7 +120,7 @@ final class ShortLineTest {
     @Test
     void read_isOfTheKeysUpToItsOwn_andTheWatchOfTheLine() {
         assertThat(line.readOption().getMaxCreateRevision()).as("of no key yet").isZero();
-        line.knows(own, 10, List.of(entry(own, 10), entry(other, 5)), 12);
+        line.update(own, 10, List.of(entry(own, 10), entry(other, 5)), 12);
 
         assertThat(line.readOption().getMaxCreateRevision()).isEqualTo(10);
         assertThat(line.readOption().isKeysOnly()).isTrue();
@@ -134,31 +134,27 @@ final class ShortLineTest {
 
     @Test
     void ticket_isOneAndTheSame_ofOneAcquisition() {
-        assertThat(ShortLine.of(place, KEYS)).isSameAs(line);
+        assertThat(ShortLine.of(acquisition, KEYS)).isSameAs(line);
         assertThat(line).isNotEqualTo(ShortLine.of(newPlace(), KEYS));
     }
 
-    /** It knows of it already, and is told again of nothing else. */
+    /** It was notified already, and other events do not matter. */
     @Test
     void news_areToldOnce_untilItHasLookedAgain() {
-        line.knows(own, 10, List.of(entry(own, 10), entry(other, 5)), 10);
-        assertThat(line.hears(deleted(other, 12))).isTrue();
-        assertThat(line.hears(deleted(newPlace().key(), 13))).isFalse();
+        line.update(own, 10, List.of(entry(own, 10), entry(other, 5)), 10);
+        assertThat(line.onDeletions(deleted(other, 12))).isTrue();
+        assertThat(line.onDeletions(deleted(newPlace().key(), 13))).isFalse();
 
-        assertThat(line.isFreedBy(List.of(entry(own, 10)), 14))
-                .as("after a look")
-                .isTrue();
-        assertThat(line.isFreedBy(List.of(entry(own, 10)), 13))
-                .as("a stale one")
-                .isFalse();
+        assertThat(line.onRead(List.of(entry(own, 10)), 14)).as("after a look").isTrue();
+        assertThat(line.onRead(List.of(entry(own, 10)), 13)).as("a stale one").isFalse();
     }
 
-    /** Somebody has deleted it, and nobody has told of it. */
+    /** The key was deleted without an event. */
     @Test
     void readWithoutItsOwnKey_isNews_andItIsNotFirst() {
-        line.knows(own, 10, List.of(entry(own, 10), entry(other, 5)), 10);
+        line.update(own, 10, List.of(entry(own, 10), entry(other, 5)), 10);
 
-        assertThat(line.isFreedBy(List.of(), 12)).isTrue();
+        assertThat(line.onRead(List.of(), 12)).isTrue();
 
         assertThat(line.isFirst(10)).isFalse();
     }
@@ -167,10 +163,10 @@ final class ShortLineTest {
     @Test
     void nothingKeepsTheMutex() throws Exception {
         List<Runnable> all = List.of(
-                () -> line.knows(own, 10, List.of(entry(own, 10)), 10),
-                () -> line.hears(deleted(other, 12)),
-                () -> line.hearsFrom(5),
-                () -> line.isFreedBy(List.of(entry(own, 10)), 14),
+                () -> line.update(own, 10, List.of(entry(own, 10)), 10),
+                () -> line.onDeletions(deleted(other, 12)),
+                () -> line.watchFrom(5),
+                () -> line.onRead(List.of(entry(own, 10)), 14),
                 () -> line.isFirst(10),
                 line::created,
                 line::revision);

@@ -28,8 +28,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 
 /**
- * A jetcd client of a {@link SimulatedEtcd}. What it sends waits until it is told to arrive, and so does each answer and each event of a
- * watch; leases are granted and revoked at once. Not thread-safe.
+ * A jetcd client of a {@link SimulatedEtcd}. The test decides when its requests, their answers and the events of its
+ * watches arrive; leases are granted and revoked at once. Not thread-safe.
  */
 final class SimulatedClient {
     private final SimulatedEtcd server;
@@ -46,10 +46,10 @@ final class SimulatedClient {
         this.server = server;
     }
 
-    /** A request on its way, or one that may come once more; nobody hears of what it does then. */
+    /** A pending request, or one that may be repeated; its later effects have no answer. */
     record Request(Object of, TxnRequest message, CompletableFuture<TxnResponse> answer) {}
 
-    /** An answer on its way. */
+    /** A pending answer. */
     record Answer(Request to, TxnResponse message, long executedAt) {}
 
     List<Request> sent() {
@@ -64,7 +64,7 @@ final class SimulatedClient {
         return events;
     }
 
-    /** Has requests from now on be those of somebody. */
+    /** Assigns later requests to that client. */
     void asks(Object who) {
         asking = who;
     }
@@ -103,7 +103,7 @@ final class SimulatedClient {
         answer.to().answer().complete(answer.message());
     }
 
-    /** Nobody waits for the answer any more; the request may arrive all the same. */
+    /** The answer is no longer awaited; the request may still arrive. */
     void giveUp(Request request) {
         asks(request.of());
         request.answer().completeExceptionally(Status.DEADLINE_EXCEEDED.asRuntimeException());

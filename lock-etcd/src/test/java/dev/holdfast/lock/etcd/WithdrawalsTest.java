@@ -21,13 +21,13 @@ final class WithdrawalsTest {
 
     private final ScriptedEtcd etcd = new ScriptedEtcd();
     private final EtcdCalls calls = etcd.calls();
-    private final List<EtcdAcquisition> gone = new ArrayList<>();
-    private final SharedLeases leases = new SharedLeases(calls, (place, detail) -> gone.add(place));
+    private final List<LeaseMember> gone = new ArrayList<>();
+    private final SharedLeases leases = new SharedLeases(calls, (acquisition, detail) -> gone.add(acquisition));
     private final List<EtcdAcquisition> forgotten = new ArrayList<>();
     private final Withdrawals withdrawals = new Withdrawals(
-            calls, new EtcdRemoval(calls, new QueueProtocol(Places.KEYS), Places.KEYS, leases), place -> {
-                place.ended();
-                forgotten.add(place);
+            calls, new EtcdRemoval(calls, new QueueProtocol(Places.KEYS), Places.KEYS, leases), acquisition -> {
+                acquisition.end();
+                forgotten.add(acquisition);
             });
     private final SharedLease lease = Places.lease(7);
 
@@ -40,8 +40,8 @@ final class WithdrawalsTest {
         return new Deadline(System.nanoTime(), 60_000);
     }
 
-    private CompletableFuture<Boolean> abandon(EtcdAcquisition place) {
-        CompletableFuture<Boolean> done = withdrawals.withdraw(place, 0, deadline());
+    private CompletableFuture<Boolean> abandon(EtcdAcquisition acquisition) {
+        CompletableFuture<Boolean> done = withdrawals.withdraw(acquisition, 0, deadline());
         etcd.settle();
         return done;
     }
@@ -56,7 +56,7 @@ final class WithdrawalsTest {
         etcd.settle();
     }
 
-    /** In how long the next one is to be tried; lets it come. */
+    /** Returns the delay until the next try, and runs it. */
     private long nextTry() {
         List<Long> delays = etcd.delays();
         assertThat(delays).as("one task").hasSize(1);
@@ -68,48 +68,48 @@ final class WithdrawalsTest {
     void release_deletesTheKey_andTellsWhetherItWasThatOfTheGrant() {
         for (long found : new long[] {CREATED, CREATED + 1, 0}) {
             Grant grant = Places.heldOn(lease, CREATED, 30_000);
-            EtcdAcquisition place = Places.placeOf(grant);
+            EtcdAcquisition acquisition = Places.placeOf(grant);
 
-            CompletableFuture<Boolean> done = withdrawals.withdraw(place, CREATED, deadline());
+            CompletableFuture<Boolean> done = withdrawals.withdraw(acquisition, CREATED, deadline());
 
-            assertThat(place.isEnding()).isTrue();
-            assertThat(etcd.next("delete").key()).isEqualTo(place.key().toString());
+            assertThat(acquisition.isEnding()).isTrue();
+            assertThat(etcd.next("delete").key()).isEqualTo(acquisition.key().toString());
             etcd.next("delete")
                     .answers(
                             found == 0
                                     ? ScriptedEtcd.deleted()
-                                    : ScriptedEtcd.deleted(
-                                            ScriptedEtcd.entry(place.key(), place.value(0), found, found, 7)));
+                                    : ScriptedEtcd.deleted(ScriptedEtcd.entry(
+                                            acquisition.key(), acquisition.value(0), found, found, 7)));
             assertThat(ScriptedEtcd.now(done)).as("found %d", found).isEqualTo(found == CREATED);
-            assertThat(forgotten).contains(place);
+            assertThat(forgotten).contains(acquisition);
         }
         assertThat(etcd.planned).isEmpty();
     }
 
     @Test
     void acquisitionThatIsNowhere_needsNoRequest() {
-        EtcdAcquisition place = Places.place();
+        EtcdAcquisition acquisition = Places.place();
 
-        assertThat(ScriptedEtcd.now(abandon(place))).isFalse();
+        assertThat(ScriptedEtcd.now(abandon(acquisition))).isFalse();
 
         assertThat(etcd.requests).isEmpty();
-        assertThat(forgotten).containsExactly(place);
+        assertThat(forgotten).containsExactly(acquisition);
     }
 
     /** A creation is open on two leases: each gets a tombstone, whether or not the key is there. */
     @Test
     void acquisitionWithOpenCreations_leavesATombstoneOnEachLease() {
-        EtcdAcquisition place = Places.place();
-        place.sent(lease);
-        place.sent(Places.lease(8));
-        List<SharedLease> open = place.openCreations();
+        EtcdAcquisition acquisition = Places.place();
+        acquisition.beginWrite(lease);
+        acquisition.beginWrite(Places.lease(8));
+        List<SharedLease> open = acquisition.openCreations();
         assertThat(open).hasSize(2);
 
-        CompletableFuture<Boolean> done = abandon(place);
+        CompletableFuture<Boolean> done = abandon(acquisition);
 
         for (SharedLease on : open) {
             TxnRequest txn = etcd.next("txn").txn();
-            String tombstone = "b/~gone/" + place.acquisition().owner() + "/~" + Long.toHexString(on.id());
+            String tombstone = "b/~gone/" + acquisition.id().owner() + "/~" + Long.toHexString(on.id());
             assertThat(puts(txn.getSuccessList())).containsExactly(tombstone + " on " + on.id());
             assertThat(puts(txn.getFailureList())).containsExactly(tombstone + " on " + on.id());
             assertThat(txn.getSuccessList()).anyMatch(RequestOp::hasRequestDeleteRange);
@@ -118,7 +118,7 @@ final class WithdrawalsTest {
             isCarriedOut();
         }
         assertThat(ScriptedEtcd.now(done)).isFalse();
-        assertThat(place.openCreations()).isEmpty();
+        assertThat(acquisition.openCreations()).isEmpty();
         assertThat(etcd.requests).hasSize(2);
     }
 
@@ -127,9 +127,9 @@ final class WithdrawalsTest {
     void leaseWithManyTombstones_takesNoMore() {
         for (int i = 0; i < 64; i++) {
             assertThat(lease.isRetired()).as("after %d", i).isFalse();
-            EtcdAcquisition place = Places.place();
-            place.sent(lease);
-            CompletableFuture<Boolean> done = abandon(place);
+            EtcdAcquisition acquisition = Places.place();
+            acquisition.beginWrite(lease);
+            CompletableFuture<Boolean> done = abandon(acquisition);
             isCarriedOut();
             assertThat(done).isCompletedWithValue(false);
         }
@@ -147,10 +147,10 @@ final class WithdrawalsTest {
     /** Nothing can arrive on it any more; the key may be on another one. */
     @Test
     void leaseOfATombstoneIsGone_theNextOneIsDone_andTheKeyDeleted() {
-        EtcdAcquisition place = Places.place();
-        place.sent(lease);
+        EtcdAcquisition acquisition = Places.place();
+        acquisition.beginWrite(lease);
 
-        CompletableFuture<Boolean> done = abandon(place);
+        CompletableFuture<Boolean> done = abandon(acquisition);
         fails(Status.NOT_FOUND);
 
         assertThat(lease.isGone()).isTrue();
@@ -161,13 +161,13 @@ final class WithdrawalsTest {
                 .satisfies(op -> assertThat(op.hasRequestDeleteRange()).isTrue());
         isCarriedOut();
         assertThat(done).isCompletedWithValue(false);
-        assertThat(forgotten).containsExactly(place);
+        assertThat(forgotten).containsExactly(acquisition);
     }
 
     @Test
     void removalThatFails_isRepeated_withPausesThatDouble() {
-        EtcdAcquisition place = Places.seenOn(lease, CREATED);
-        CompletableFuture<Boolean> done = abandon(place);
+        EtcdAcquisition acquisition = Places.seenOn(lease, CREATED);
+        CompletableFuture<Boolean> done = abandon(acquisition);
         fails(Status.UNAVAILABLE);
 
         assertThat(ScriptedEtcd.failure(done)).isInstanceOf(StatusRuntimeException.class);
@@ -183,7 +183,7 @@ final class WithdrawalsTest {
         nextTry();
         isCarriedOut();
 
-        assertThat(forgotten).containsExactly(place);
+        assertThat(forgotten).containsExactly(acquisition);
         assertThat(etcd.planned).isEmpty();
         EtcdAcquisition next = Places.seenOn(lease, CREATED);
         abandon(next);
@@ -191,13 +191,13 @@ final class WithdrawalsTest {
         assertThat(etcd.delays()).as("as if nothing had failed before").containsExactly(500L);
     }
 
-    /** The server is not to be flooded as soon as it is back. */
+    /** The server must not be flooded as soon as it is back. */
     @Test
     void removalsThatFail_areRepeatedOneByOne_theOldestFirst() {
         EtcdAcquisition first = Places.seenOn(lease, CREATED);
         EtcdAcquisition second = Places.seenOn(lease, CREATED + 1);
-        for (EtcdAcquisition place : List.of(first, second)) {
-            abandon(place);
+        for (EtcdAcquisition acquisition : List.of(first, second)) {
+            abandon(acquisition);
             fails(Status.UNAVAILABLE);
         }
         assertThat(nextTry()).isEqualTo(500);
@@ -222,13 +222,13 @@ final class WithdrawalsTest {
     /** The engine repeats it as well. */
     @Test
     void removalThatSomebodyElseHasDone_isNotRepeated() {
-        EtcdAcquisition place = Places.seenOn(lease, CREATED);
-        abandon(place);
+        EtcdAcquisition acquisition = Places.seenOn(lease, CREATED);
+        abandon(acquisition);
         fails(Status.UNAVAILABLE);
-        abandon(place);
+        abandon(acquisition);
         fails(Status.UNAVAILABLE);
         assertThat(etcd.delays()).as("once").containsExactly(500L);
-        abandon(place);
+        abandon(acquisition);
         isCarriedOut();
 
         etcd.pass();
@@ -237,7 +237,7 @@ final class WithdrawalsTest {
         assertThat(etcd.planned).isEmpty();
     }
 
-    /** Right credentials make it pass, so the engine is to ask again: it does not after a LockConfigurationException. */
+    /** Valid credentials solve it, so the engine must ask again; it does not after a LockConfigurationException. */
     @Test
     void loginThatIsRefused_mayPass() {
         CompletableFuture<Boolean> done = abandon(Places.seenOn(lease, CREATED));
@@ -245,7 +245,7 @@ final class WithdrawalsTest {
 
         assertThat(ScriptedEtcd.failure(done))
                 .isInstanceOf(LockUnavailableException.class)
-                .hasMessage("etcd says 'UNAUTHENTICATED: no such user'; check user and password")
+                .hasMessage("etcd reports 'UNAUTHENTICATED: no such user'; check user and password")
                 .hasCauseInstanceOf(StatusRuntimeException.class);
     }
 
@@ -262,8 +262,8 @@ final class WithdrawalsTest {
     @Test
     void leaseThatIsGoneByEtcdsAnswer_endsTheRepeating() {
         SharedLease lapsed = Places.lease(7, 2, Duration.ofSeconds(30));
-        EtcdAcquisition place = Places.seenOn(lapsed, CREATED);
-        abandon(place);
+        EtcdAcquisition acquisition = Places.seenOn(lapsed, CREATED);
+        abandon(acquisition);
         fails(Status.UNAVAILABLE);
         nextTry();
         fails(Status.UNAVAILABLE);
@@ -277,8 +277,8 @@ final class WithdrawalsTest {
         etcd.settle();
 
         assertThat(lapsed.isGone()).isTrue();
-        assertThat(gone).containsExactly(place);
-        assertThat(forgotten).containsExactly(place);
+        assertThat(gone).containsExactly(acquisition);
+        assertThat(forgotten).containsExactly(acquisition);
         assertThat(etcd.planned).isEmpty();
     }
 
@@ -309,14 +309,14 @@ final class WithdrawalsTest {
     @Test
     void singleKey_isDeletedIfItIsTheOwnersStill() {
         SingleKeyProtocol single = new SingleKeyProtocol(Places.KEYS);
-        EtcdAcquisition place = Places.place();
+        EtcdAcquisition acquisition = Places.place();
         for (boolean there : List.of(true, false)) {
-            CompletableFuture<Boolean> removed = single.remove(calls, place, CREATED, List.of());
+            CompletableFuture<Boolean> removed = single.remove(calls, acquisition, CREATED, List.of());
             TxnRequest txn = etcd.next("txn").txn();
             assertThat(txn.getCompareList())
                     .singleElement()
                     .satisfies(compare -> assertThat(compare.getValue().toStringUtf8())
-                            .isEqualTo(place.value(0).toString()));
+                            .isEqualTo(acquisition.value(0).toString()));
             assertThat(txn.getSuccessList())
                     .singleElement()
                     .satisfies(op -> assertThat(op.hasRequestDeleteRange()).isTrue());
