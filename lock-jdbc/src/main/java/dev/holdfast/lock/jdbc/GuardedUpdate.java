@@ -17,7 +17,7 @@ import java.util.regex.Pattern;
  *
  * try (Lease lease = lock.acquire()) {
  *     if (sell.execute(connection, lease.token(), 9, 42) == 0) {
- //         // another client has held the lock since: this holder must stop
+ *         // another client has held the lock since: this holder must stop
  *     }
  * }
  * }</pre>
