@@ -101,9 +101,9 @@ final class DriverParameters {
             if (!known.test(name) && !exact && (complete || TLS.matcher(name).matches())) {
                 List<String> alike = alike(name, told);
                 throw new IllegalArgumentException("the JDBC address has a parameter that its driver " + type
-                + " does not support and would ignore: number " + number + ", not counting those of holdfast"
-                + (alike.isEmpty() ? "" : "; parameters of the driver with the same beginning: " + alike)
-                + "; check its spelling and its case, or write a & of a password as %26");
+                        + " does not support and would ignore: number " + number + ", not counting those of holdfast"
+                        + (alike.isEmpty() ? "" : "; parameters of the driver with the same beginning: " + alike)
+                        + "; check its spelling and its case, or write a & of a password as %26");
             }
         });
     }

@@ -137,7 +137,7 @@ final class JdbcAddress {
             } else {
                 throw malformed(
                         "the setting after the password is not a common one; write a ; of a password as \\;, or put"
-                        + " the password last");
+                                + " the password last");
             }
         }
         return rest.toString();
@@ -163,7 +163,7 @@ final class JdbcAddress {
         if (!PATH.matcher(head.substring(end)).matches()) {
             throw malformed(
                     "after the hosts there is more than a database's name; a / ? # or @ of a user or password is"
-                    + " written as %2F %3F %23 or %40");
+                            + " written as %2F %3F %23 or %40");
         }
         parameters(question < 0 ? "" : uri.substring(question + 1));
         return head.substring(0, start) + hosts + head.substring(end);
@@ -251,8 +251,8 @@ final class JdbcAddress {
             }
             String value = part.substring(equals < 0 ? part.length() : equals + 1);
             if (value.indexOf('@') >= 0 && !name.equals("user") && !name.equals("password")) {
-                throw malformed(
-                        "parameter number " + number + " has an @, as if an unescaped ? of a user or password had begun the"
+                throw malformed("parameter number " + number
+                        + " has an @, as if an unescaped ? of a user or password had begun the"
                         + " parameters; write ? as %3F and @ as %40");
             }
             parameters.put(name, number);

@@ -72,7 +72,7 @@ public enum JdbcStrategy {
         if (this == ROW_LOCK && dialect == Dialect.H2) {
             throw new LockConfigurationException(
                     "strategy ROW_LOCK is not for H2, whose row locks were seen to have two"
-                    + " holders, and which does not end a silent session; use strategy VERSION");
+                            + " holders, and which does not end a silent session; use strategy VERSION");
         }
         if (this == UNIQUE_INDEX && dialect == Dialect.MYSQL) {
             throw new LockConfigurationException(

@@ -47,8 +47,8 @@ final class JdbcUri {
                     && !key.equals("notifications")
                     && !key.equals("poolsize")) {
                 throw new IllegalArgumentException("parameter holdfast." + key
-                + " in the JDBC URL is unknown; valid parameters are holdfast.table, holdfast.createTable,"
-                + " holdfast.strategy, holdfast.notifications and holdfast.poolSize");
+                        + " in the JDBC URL is unknown; valid parameters are holdfast.table, holdfast.createTable,"
+                        + " holdfast.strategy, holdfast.notifications and holdfast.poolSize");
             }
         }
     }

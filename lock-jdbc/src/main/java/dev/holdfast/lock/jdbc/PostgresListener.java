@@ -74,7 +74,7 @@ final class PostgresListener implements AutoCloseable {
                     } else {
                         LOG.info(
                                 "channel '{}': notifications do not arrive, as behind a proxy that pools transactions;"
-                                + " waiters poll instead",
+                                        + " waiters poll instead",
                                 channel);
                         notBeforeNanos = nanoTime.getAsLong() + DEAF_RETRY_NANOS;
                         return;

@@ -121,7 +121,9 @@ final class PostgresWakeups implements AutoCloseable {
                 }
             } catch (SQLException e) {
                 LOG.debug(
-                        "lock '{}': waiting could not be announced, polling instead", LockName.printable(ticket.name()), e);
+                        "lock '{}': waiting could not be announced, polling instead",
+                        LockName.printable(ticket.name()),
+                        e);
                 pollLater(ticket);
             }
         });

@@ -175,7 +175,8 @@ final class TransactionRunner {
         try {
             connection.rollback();
         } catch (SQLException e) {
-            // The original failure is more useful; a connection that cannot roll back is broken, and its pool evicts it.
+            // The original failure is more useful; a connection that cannot roll back is broken, and its pool evicts
+            // it.
         }
     }
 

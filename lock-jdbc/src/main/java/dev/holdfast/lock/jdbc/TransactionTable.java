@@ -50,7 +50,7 @@ final class TransactionTable {
         }
         throw new LockConfigurationException(
                 "table 'holdfast_transaction' cannot be created on " + dialect.title() + " (" + cause.getMessage()
-                + "); create it as a user with the right to create tables: "
+                        + "); create it with a user that may: "
                         + String.join("; ", Schema.statements("transaction", dialect)) + ";",
                 cause);
     }

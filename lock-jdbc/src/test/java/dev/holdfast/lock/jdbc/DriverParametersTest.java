@@ -165,7 +165,7 @@ final class DriverParametersTest {
             check("jdbc:" + kind + "://h/db?" + name + "=true");
         }
         assertThatThrownBy(() -> check("jdbc:" + kind + "://h/db?" + names.split(" ")[0] + "x=true"))
-                .hasMessageContaining("does not know, and would ignore: number 1, those of holdfast not counted;")
+                .hasMessageContaining("does not support and would ignore: number 1, not counting those of holdfast;")
                 .hasMessageEndingWith(
                         "; check its spelling, upper and lower case too, or write a & of a password as %26");
     }
@@ -225,7 +225,7 @@ final class DriverParametersTest {
     @Test
     void refusal_namesTheParametersThatBeginAlike_andNoOthers() {
         assertThatThrownBy(() -> check("jdbc:postgresql://h/db?loginTimeoutt=1"))
-                .hasMessageMatching(".*; parameters of the driver that begin alike: \\[log\\w+(, log\\w+)*]; check .*")
+                .hasMessageMatching(".*; parameters of the driver with the same beginning: \\[log\\w+(, log\\w+)*]; check .*")
                 .hasMessageContaining("loginTimeout");
     }
 }
