@@ -34,7 +34,7 @@ final class DriverParametersTest {
     void unknownParameter_isRefused(String uri) {
         assertThatThrownBy(() -> new JdbcLockProvider().connect(uri, HASTY))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("does not know")
+                .hasMessageContaining("does not support")
                 .hasMessageContaining("number " + (uri.contains("nosuch") ? 4 : 1));
     }
 
