@@ -167,7 +167,7 @@ final class DriverParametersTest {
         assertThatThrownBy(() -> check("jdbc:" + kind + "://h/db?" + names.split(" ")[0] + "x=true"))
                 .hasMessageContaining("does not support and would ignore: number 1, not counting those of holdfast;")
                 .hasMessageEndingWith(
-                        "; check its spelling, upper and lower case too, or write a & of a password as %26");
+                        "; check its spelling and its case, or write a & of a password as %26");
     }
 
     /** A wrapper does not list the properties that it passes on; those without relation to TLS are not checked. */
