@@ -12,7 +12,7 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Opens connections of a driver, which alone gets to see the properties: a pool would log them. Thread-safe as drivers are.
+ * Opens connections of a driver. Only the driver receives the properties, since a pool would log them. Thread-safe.
  */
 final class AddressSource implements DataSource {
     private final Driver driver;
@@ -26,7 +26,7 @@ final class AddressSource implements DataSource {
         this.properties = properties;
     }
 
-    /** Opens the connection that is asked for next: a pool would wait for a second before it tells that it has none. */
+    /** Opens the next connection in advance: a pool would wait for a second before it reports a failure to connect. */
     void openFirst() throws SQLException {
         first.set(open());
     }
@@ -49,7 +49,7 @@ final class AddressSource implements DataSource {
 
     @Override
     public Connection getConnection(String user, String password) throws SQLException {
-        throw new SQLFeatureNotSupportedException("user and password are those of the address");
+        throw new SQLFeatureNotSupportedException("the user and the password are those of the address");
     }
 
     @Override
@@ -67,7 +67,7 @@ final class AddressSource implements DataSource {
         throw new SQLFeatureNotSupportedException("no log");
     }
 
-    /** The properties have time-outs, of this source's connections only. */
+    /** Does nothing: the time-outs are among the properties. */
     @Override
     public void setLoginTimeout(int seconds) {}
 

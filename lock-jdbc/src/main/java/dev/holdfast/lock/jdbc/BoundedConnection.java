@@ -12,13 +12,14 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A connection on which everything together ends by a deadline: each call that may need the server gets as its network time-out
- * what is left, and no statement or commit begins when nothing is. A prepared statement, which is executed where it is prepared
- * and once, counts from then; others, each time.
+ * A connection on which all calls together end by a deadline. Before each call that may need the server, the network
+ * time-out is set to the remaining time. No statement or commit starts once the time is up. For a prepared statement,
+ * which is executed once and right after it is prepared, the time-out is set when it is prepared. For other statements
+ * it is set before each execution.
  */
 final class BoundedConnection implements InvocationHandler {
     private static final Set<String> STATEMENTS = Set.of("createStatement", "prepareStatement");
-    /** What no driver asks the server for; some ask for whether the connection is read-only. */
+    /** Methods that never contact the server; some drivers do so to read the read-only setting. */
     private static final Set<String> LOCAL =
             Set.of("getAutoCommit", "getNetworkTimeout", "setNetworkTimeout", "isWrapperFor", "unwrap");
 
@@ -51,7 +52,7 @@ final class BoundedConnection implements InvocationHandler {
             connection.setNetworkTimeout(Runnable::run, TransactionRunner.millisLeft(deadlineNanos));
         }
         Object result = call(method, arguments);
-        // Each attempt and release calls many setters of a prepared statement: those go straight to the driver.
+        // Each attempt and release calls many setters of a prepared statement: those are not intercepted.
         return result instanceof Statement && !(result instanceof PreparedStatement)
                 ? proxy(Statement.class, new BoundedConnection(connection, result, deadlineNanos))
                 : result;

@@ -14,24 +14,24 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Borrows a connection, does the work and gives it back, all before a deadline.
+ * Borrows a connection, does the work and returns the connection, all before a deadline.
  *
- * <p>{@link javax.sql.DataSource#getConnection} has no time-out of the caller's, and may hang for as long as its pool likes:
- * HikariCP tries its idle connections one after the other, each for its validation time-out, until its connection time-out
- * has passed. Some data sources hand out the connection of the calling thread's present transaction, in which a lock would
- * be invisible to others. H2 closes an embedded database when a thread is interrupted that reads it. So the work is done by
- * a thread of ours while the caller waits, and the caller leaves when its time has passed, whatever that thread is at.
- * Only where none of that can happen ({@link Connections#keepsDeadline}) does the caller do it itself.
+ * <p>{@link javax.sql.DataSource#getConnection} takes no time-out, and may block as long as its pool allows. HikariCP
+ * tries its idle connections one after the other, each for its validation time-out, until its connection time-out has
+ * passed. Some data sources return the connection of the calling thread's current transaction, in which a lock would be
+ * invisible to others. H2 closes an embedded database when a thread that reads it is interrupted. Therefore a thread of
+ * this class does the work while the caller waits, and the caller returns at its deadline in any case. The caller does
+ * the work itself only if none of this can happen ({@link Connections#keepsDeadline}).
  *
- * <p>Work that has no connection by its deadline is not begun any more.
+ * <p>Work that has no connection by its deadline is not started.
  *
- * <p>Thread-safe. At most {@value #THREADS} threads, and {@value #HOLD_THREADS} more for what keeps and ends a hold, which no
- * number of attempts that hang can so hold up.
+ * <p>Thread-safe. At most {@value #THREADS} threads, and {@value #HOLD_THREADS} more for renewals and releases, so that
+ * hanging attempts cannot delay them.
  */
 final class BoundedExecutor implements AutoCloseable {
     /**
-     * The least time that a statement has on a thread of ours, though its caller may have left: a network time-out costs the
-     * connection, and the last attempt before a caller's deadline may have a millisecond left.
+     * The minimum time of a statement on a thread of this class, even if its caller has returned. A network time-out costs
+     * the connection, and the last attempt before a caller's deadline may have only a millisecond left.
      */
     static final long SHORTEST_STATEMENT_MILLIS = 500;
 
@@ -43,7 +43,7 @@ final class BoundedExecutor implements AutoCloseable {
     private final boolean interruptible;
     private final ExecutorService executor = Threads.atMost(THREADS, "holdfast-jdbc-");
     private final ExecutorService holds = Threads.atMost(HOLD_THREADS, "holdfast-jdbc-hold-");
-    /** All of them, and those of {@link #another}. */
+    /** All executors, including those of {@link #another}. */
     private final List<ExecutorService> all = new CopyOnWriteArrayList<>(List.of(executor, holds));
 
     BoundedExecutor(Connections connections, Dialect dialect) {
@@ -55,13 +55,13 @@ final class BoundedExecutor implements AutoCloseable {
     /**
      * Does the work on a connection of the data source.
      *
-     * @throws SQLException as the work and the data source; also if there is no answer in time, or after close
+     * @throws SQLException if the work or the data source fails, if there is no answer in time, or after close
      */
     <T> T run(long timeoutMillis, SqlWork<T> work) throws SQLException {
         return run(timeoutMillis, SqlCall::run, work);
     }
 
-    /** As {@link #run}, for somebody who has to know when the transaction has ended. */
+    /** As {@link #run}, for callers that need to detect the end of the transaction. */
     <T> T run(long timeoutMillis, Around<T> around, SqlWork<T> work) throws SQLException {
         return run(executor, connections::get, timeoutMillis, around, work);
     }
@@ -99,7 +99,7 @@ final class BoundedExecutor implements AutoCloseable {
         });
     }
 
-    /** Begins by the first deadline, and ends by the second. */
+    /** Starts by the first deadline, and ends by the second. */
     private <T> T onThisThread(
             SqlCall<Connection> connect, long deadlineNanos, long statementNanos, Around<T> around, SqlWork<T> work)
             throws SQLException {
@@ -111,7 +111,7 @@ final class BoundedExecutor implements AutoCloseable {
         }
     }
 
-    /** Lets a thread do it and waits, deaf to interrupts, whose flag is kept for whoever asks next. */
+    /** Runs the call on the executor and waits uninterruptibly; restores the interrupt flag before returning. */
     static <T> T await(ExecutorService executor, long timeoutMillis, SqlCall<T> call) throws SQLException {
         FutureTask<T> task = new FutureTask<>(call::run);
         long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
@@ -149,29 +149,29 @@ final class BoundedExecutor implements AutoCloseable {
         return cause instanceof SQLException e ? e : new SQLException(cause);
     }
 
-    /** Runs something that nobody waits for; after close it is dropped. */
+    /** Runs a task without waiting for it; drops it after close. */
     void inBackground(Runnable task) {
         try {
             executor.execute(task);
         } catch (RejectedExecutionException e) {
-            // Closed: there is nothing left to do it for.
+            // The executor is closed, so the task is not needed any more.
         }
     }
 
-    /** One more thread, for work that has its own pace: it ends with the others, and is waited for as they are. */
+    /** A separate thread for long-running work; closed and awaited together with the others. */
     ExecutorService another(String prefix) {
         ExecutorService more = Threads.atMost(1, prefix);
         all.add(more);
         return more;
     }
 
-    /** Lets work that is under way finish and frees the threads. */
+    /** Lets running work finish and frees the threads. */
     @Override
     public void close() {
         all.forEach(ExecutorService::shutdown);
     }
 
-    /** After {@link #close}: returns when no work is under way any more, or so much later. */
+    /** Waits, after {@link #close}, until all running work has finished or the time has passed. */
     void awaitEnd(long timeoutMillis) throws InterruptedException {
         long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
         for (ExecutorService each : all) {
@@ -179,13 +179,13 @@ final class BoundedExecutor implements AutoCloseable {
         }
     }
 
-    /** What is done around a transaction. */
+    /** Wraps a transaction. */
     @FunctionalInterface
     interface Around<T> {
         T run(SqlCall<T> transaction) throws SQLException;
     }
 
-    /** A call that may fail as the database does. */
+    /** A call that may throw an {@link SQLException}. */
     @FunctionalInterface
     interface SqlCall<T> {
         T run() throws SQLException;

@@ -6,9 +6,9 @@ import java.sql.SQLNonTransientConnectionException;
 import java.sql.SQLRecoverableException;
 
 /**
- * Has HikariCP throw away each connection of which its driver says that it is broken. By itself it looks at the SQLSTATE, which on
- * H2 says nothing of that, and does not ask a connection that was in use half a second ago: one that many use is broken for ever.
- * Stateless.
+ * Makes HikariCP evict each connection that its driver reports as broken. HikariCP itself checks only the SQLSTATE, which
+ * on H2 does not show a broken connection. It also skips the validation of a connection that was used within the last
+ * half second, so a busy one that is broken would never be evicted. Stateless.
  */
 final class BrokenConnections implements SQLExceptionOverride {
 

@@ -11,18 +11,18 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where connections come from: the data source, and while all of a HikariCP pool's are taken, a spare pool of at most
+ * Provides connections: from the data source or, while a HikariCP pool is exhausted, from a spare pool of at most
  * {@value #SPARE} with the same settings.
  *
- * <p>Without the spare ones, a pool's worth of transactions that wait for one lock would keep its holder from renewing and
- * releasing it. They are made when needed and closed when they have been idle for some seconds. Thread-safe.
+ * <p>Without the spare pool, transactions that wait for one lock could use all connections, and its holder could neither
+ * renew nor release it. Spare connections are opened on demand and closed after some idle seconds. Thread-safe.
  */
 final class Connections implements AutoCloseable {
     private static final int SPARE = 2;
     private static final long SPARE_IDLE_MILLIS = TimeUnit.SECONDS.toMillis(10);
     private static final long SHORTEST_MILLIS = 250;
 
-    /** A driver counts the time-out of a validation in seconds. */
+    /** A driver counts the time-out of a validation in whole seconds. */
     private static final long SHORTEST_VALIDATION_MILLIS = 1_000;
 
     private final DataSource dataSource;
@@ -40,12 +40,12 @@ final class Connections implements AutoCloseable {
         this.timeoutMillis = timeoutMillis;
     }
 
-    /** Of a data source that the application uses as well. */
+    /** For a data source that the application uses as well. */
     static Connections shared(DataSource dataSource, long timeoutMillis) {
         return new Connections(dataSource, true, timeoutMillis);
     }
 
-    /** Of a data source that nobody else uses, so that each connection comes back soon. */
+    /** For a data source that only this client uses, so that each connection is returned soon. */
     static Connections own(DataSource dataSource, long timeoutMillis) {
         return new Connections(dataSource, false, timeoutMillis);
     }
@@ -63,8 +63,8 @@ final class Connections implements AutoCloseable {
     }
 
     /**
-     * Refuses if the application has closed its HikariCP pool: all connections are gone, and each call on one of them is worth a
-     * warning to the pool. Other data sources cannot be asked.
+     * Fails if the application has closed its HikariCP pool: all connections are closed then, and the pool logs a warning for
+     * each call on one of them. Other data sources do not show whether they are closed.
      */
     void requireOpen() throws SQLException {
         if (isClosed()) {
@@ -72,19 +72,19 @@ final class Connections implements AutoCloseable {
         }
     }
 
-    /** Whether somebody else has closed the pool; false of other data sources. */
+    /** Whether the application has closed the pool; false for other data sources. */
     boolean isClosed() {
         return pool != null && pool.isClosed();
     }
 
-    /** The most connections that a HikariCP pool has; zero of other data sources. */
+    /** The maximum size of a HikariCP pool; zero for other data sources. */
     int poolSize() {
         return pool == null ? 0 : pool.getMaximumPoolSize();
     }
 
     /**
-     * Whether {@link #get} on this thread takes no longer than that: what the pool is set to leaves room, and it is not empty. A
-     * suspended pool keeps whoever asks for as long as it likes, and an interrupt closes the socket that a virtual thread reads.
+     * Whether {@link #get} on this thread returns within that time: the pool's time-outs are short enough, and it is not
+     * empty. A suspended pool blocks callers without a limit. An interrupt closes the socket that a virtual thread reads.
      */
     boolean keepsDeadline(long withinMillis) {
         if (pool == null || pool != dataSource || pool.isAllowPoolSuspension()) {
@@ -102,18 +102,18 @@ final class Connections implements AutoCloseable {
         return state != null && state.getIdleConnections() > 0;
     }
 
-    /** By its group, which all of them have; {@code Thread.isVirtual} came with Java 21. */
+    /** Compares the thread group, which all virtual threads share; {@code Thread.isVirtual} requires Java 21. */
     private static boolean isVirtual(Thread thread) {
         ThreadGroup group = thread.getThreadGroup();
         return group != null && group.getName().equals("VirtualThreads");
     }
 
-    /** Takes a connection, which may wait as the data source likes. */
+    /** Takes a connection; the data source decides how long that may take. */
     Connection get() throws SQLException {
         return shared ? getForHold() : dataSource.getConnection();
     }
 
-    /** The same, for what keeps or ends a hold: attempts that hang may have all of a pool that nobody else uses. */
+    /** Takes a connection to renew or release a lock. Uses a spare one while the pool is exhausted. */
     Connection getForHold() throws SQLException {
         return isUsedUp() ? spare().getConnection() : dataSource.getConnection();
     }
@@ -137,7 +137,7 @@ final class Connections implements AutoCloseable {
             if (spare == null) {
                 spare = new HikariDataSource(spareConfig(pool));
             }
-            spare.setUsername(pool.getUsername()); // they may have changed since
+            spare.setUsername(pool.getUsername()); // the credentials may have changed since
             spare.setPassword(pool.getPassword());
             return spare;
         } finally {
@@ -167,7 +167,7 @@ final class Connections implements AutoCloseable {
         return config;
     }
 
-    /** Ends a connection that is used by this thread, instead of closing it: without a word in the pool's log. */
+    /** Ends a connection that this thread uses, instead of closing it, so that the pool logs nothing. */
     void end(Connection connection) {
         abort(connection);
         if (pool != null && canEvict(connection)) {
@@ -177,25 +177,25 @@ final class Connections implements AutoCloseable {
         try {
             connection.close();
         } catch (SQLException e) {
-            // Ended already.
+            // It has ended already.
         }
     }
 
-    /** Whether the pool knows the connection as its own, so that it can be ended without a word in the pool's log. */
+    /** Whether the connection belongs to the pool, so that it can be ended without a log line of the pool. */
     boolean canEvict(Connection connection) {
         return pool != null && connection.getClass().getName().startsWith("com.zaxxer.hikari");
     }
 
-    /** Breaks off what another thread does with a connection. */
+    /** Aborts a connection that another thread uses. */
     static void abort(Connection connection) {
         try {
             connection.abort(Runnable::run);
         } catch (SQLException e) {
-            // Ended already.
+            // It has ended already.
         }
     }
 
-    /** Closes the spare ones; the data source is somebody else's. */
+    /** Closes the spare pool only; the data source belongs to the caller. */
     @Override
     public void close() {
         lock.lock();

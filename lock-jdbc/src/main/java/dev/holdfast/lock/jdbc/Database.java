@@ -20,14 +20,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A data source of which dialect and table are known, and what to say when it fails. Thread-safe.
+ * A data source with its dialect, its table and the translation of its failures. Thread-safe.
  *
- * <p>Closing it closes the data source only if that was made by us.
+ * <p>Closing it closes the data source only if the client has created it.
  */
 final class Database implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Database.class);
     private static final long SILENT_CLOSE_MILLIS = 100;
-    /** A pool that is closed around a statement warns of its connection. */
+    /** Time for running statements before the close: a pool logs a warning for each connection that is in use then. */
     private static final long LAST_WORK_MILLIS = 1_000;
 
     private final Connections connections;
@@ -49,22 +49,22 @@ final class Database implements AutoCloseable {
     }
 
     /**
-     * Looks at the data source: its dialect, and whether the table is there.
+     * Examines the data source: its dialect, and whether the table exists.
      *
-     * @throws LockConfigurationException if the user has to mend something
+     * @throws LockConfigurationException if the user must correct the configuration
      * @throws LockUnavailableException if the database does not answer in time
      */
     static Database open(DataSource dataSource, SchemaRequest request, long timeoutMillis, Runnable closeDataSource) {
         return open(Connections.shared(dataSource, timeoutMillis), request, timeoutMillis, closeDataSource);
     }
 
-    /** The same, with connections that may be nobody else's. */
+    /** The same, with connections that may be exclusive to this client. */
     static Database open(Connections connections, SchemaRequest request, long timeoutMillis, Runnable closeDataSource) {
         long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
         return openBy(deadlineNanos, connections, request, timeoutMillis, closeDataSource);
     }
 
-    /** The same, with all that it takes done by the deadline. */
+    /** The same, with a deadline for all of it. */
     static Database openBy(
             long deadlineNanos,
             Connections connections,
@@ -72,7 +72,7 @@ final class Database implements AutoCloseable {
             long timeoutMillis,
             Runnable closeDataSource) {
         Dialect dialect;
-        // The dialect is not known yet: H2's executor does what is right for all, at the price of a thread.
+        // The dialect is not known yet: the settings for H2 are correct for all databases, and cost a thread.
         try (BoundedExecutor first = new BoundedExecutor(connections, Dialect.H2)) {
             dialect = first.run(millisLeft(deadlineNanos), connection -> {
                 Dialect found = Dialect.of(connection.getMetaData());
@@ -121,7 +121,7 @@ final class Database implements AutoCloseable {
         }
     }
 
-    /** Two processes may create it at once, and one of them fail: what counts is that it is there afterwards. */
+    /** If two processes create it at once, one of them may fail. The table counts as created if it exists afterwards. */
     private void createTable(long deadlineNanos) {
         SQLException failed = null;
         for (String sql : schema.statements()) {
@@ -170,7 +170,7 @@ final class Database implements AutoCloseable {
         }
     }
 
-    /** The request with an identity that the database's encoding can hold: who has the lock is for people only. */
+    /** Replaces characters of the identity that the database's encoding cannot store; the identity is for people only. */
     AcquireRequest storable(AcquireRequest request) {
         if (utf8) {
             return request;
@@ -194,17 +194,17 @@ final class Database implements AutoCloseable {
         return noted(() -> executor.run(timeoutMillis, work));
     }
 
-    /** As {@link #run}, for somebody who has to know when the transaction has ended. */
+    /** As {@link #run}, for callers that need to detect the end of the transaction. */
     <T> T run(long timeoutMillis, BoundedExecutor.Around<T> around, SqlWork<T> work) throws SQLException {
         return noted(() -> executor.run(timeoutMillis, around, work));
     }
 
-    /** As {@link #run}, for what keeps or ends a hold: no attempt is in its way. */
+    /** As {@link #run}, for renewals and releases, which attempts cannot delay. */
     <T> T runForHold(long timeoutMillis, SqlWork<T> work) throws SQLException {
         return noted(() -> executor.runForHold(timeoutMillis, work));
     }
 
-    /** Whether the database answers decides how long {@link #close()} waits for it. */
+    /** Records whether the database answers, since that decides how long {@link #close()} waits. */
     <T> T noted(BoundedExecutor.SqlCall<T> call) throws SQLException {
         try {
             T answer = call.run();
@@ -224,7 +224,7 @@ final class Database implements AutoCloseable {
         return connections;
     }
 
-    /** A thread for work of its own pace on this database, which ends with it: see {@link #close}. */
+    /** A separate thread for long-running work on this database, which ends with it: see {@link #close}. */
     ExecutorService thread(String prefix) {
         return executor.another(prefix);
     }
@@ -237,21 +237,22 @@ final class Database implements AutoCloseable {
         return schema.dialect();
     }
 
-    /** Makes the exceptions of the lock API. */
+    /** Creates the exceptions of the lock API. */
     FailureTranslator failures() {
         return failures;
     }
 
     /**
-     * Drivers and pools may take seconds to part with a server that does not answer. A thread waits for them, and the caller for
-     * no longer than a request may take, or hardly at all if the last one had no answer. What is under way has a second to end.
+     * Drivers and pools may take seconds to disconnect from a server that does not answer. A thread waits for them. The caller
+     * waits at most for the time of a request, or only briefly if the last request had no answer. Running work has a second to
+     * finish.
      */
     @Override
     public void close() {
         close(() -> {});
     }
 
-    /** The same, after something else that may take its time as well. */
+    /** The same, after another close that may take time as well. */
     void close(Runnable first) {
         executor.close();
         Thread closing = Threads.start("holdfast-jdbc-close", () -> closeConnections(first));
@@ -285,6 +286,6 @@ final class Database implements AutoCloseable {
         }
     }
 
-    /** What is to be found, or made, in the database. */
+    /** The table to find or create in the database. */
     record SchemaRequest(JdbcStrategy strategy, TableName table, boolean create) {}
 }

@@ -15,10 +15,10 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * Refuses an address with a parameter that its driver does not know. Drivers ignore such a parameter without a word, so that
- * {@code sslmod=verify-full} would connect in clear text.
+ * Refuses an address with a parameter that its driver does not support. Drivers silently ignore such a parameter, so
+ * that {@code sslmod=verify-full} would connect in clear text.
  *
- * <p>PostgreSQL's, MySQL's and MariaDB's own drivers name all their parameters. Of another driver, such as one that wraps them,
+ * <p>PostgreSQL's, MySQL's and MariaDB's own drivers list all their parameters. With another driver, such as a wrapper,
  * only parameters that look like TLS are checked. H2 refuses unknown settings itself.
  */
 final class DriverParameters {
@@ -26,11 +26,11 @@ final class DriverParameters {
     private static final String MYSQL = "com.mysql.cj.jdbc.Driver";
     private static final String MARIADB = "org.mariadb.jdbc.Driver";
 
-    /** What begins like this is about TLS, or meant to be. */
+    /** Prefixes of parameters that concern TLS. */
     private static final Pattern TLS = Pattern.compile(
             "(?i)(use|require|enabled?|disable)?_?(ssl|tls).*|(trust|verify|key_?store|client_?cert|server_?ssl|server_?cert).*");
 
-    /** Other names by which the drivers know their parameters, and do not tell: in any case, but for MariaDB's. */
+    /** Aliases that the drivers accept but do not list. They ignore case, except MariaDB's. */
     private static final Map<String, Set<String>> ALIASES = Map.of(
             MYSQL,
             Set.of(
@@ -54,11 +54,11 @@ final class DriverParameters {
                     "trustCertificateKeyStoreType",
                     "trustCertificateKeyStoreUrl"));
 
-    /** In this spelling only. */
+    /** Accepted in this spelling only. */
     private static final Set<String> MARIADB_EXACT =
             Set.of("useSsl", "useSSL", "trustServerCertificate", "disableSslHostnameVerification");
 
-    /** What drivers that wrap the database's own pass on. */
+    /** Parameters that wrapping drivers pass on to the database's own driver. */
     private static final Map<String, Set<String>> TLS_OF_KIND = Map.of(
             "postgresql",
             Set.of("ssl", "sslcert", "sslkey", "sslmode", "sslpassword", "sslrootcert"),
@@ -77,8 +77,8 @@ final class DriverParameters {
     /**
      * Checks the parameters of an address.
      *
-     * @throws IllegalArgumentException if the driver ignores one; the message says which by its number, since what looks like
-     *     a name may be the rest of a password with a bare {@code &}
+     * @throws IllegalArgumentException if the driver ignores a parameter; the message gives its number instead of its
+     *     name, which may be the rest of a password with an unescaped {@code &}
      */
     static void requireKnown(JdbcAddress address, Driver driver, String url) {
         if (address.kind().equals("h2")) {
@@ -101,9 +101,9 @@ final class DriverParameters {
             if (!known.test(name) && !exact && (complete || TLS.matcher(name).matches())) {
                 List<String> alike = alike(name, told);
                 throw new IllegalArgumentException("the JDBC address has a parameter that its driver " + type
-                        + " does not know, and would ignore: number " + number + ", those of holdfast not counted"
-                        + (alike.isEmpty() ? "" : "; parameters of the driver that begin alike: " + alike)
-                        + "; check its spelling, upper and lower case too, or write a & of a password as %26");
+                        + " does not support and would ignore: number " + number + ", not counting those of holdfast"
+                        + (alike.isEmpty() ? "" : "; parameters of the driver with the same beginning: " + alike)
+                        + "; check its spelling and its case, or write a & of a password as %26");
             }
         });
     }
@@ -116,7 +116,7 @@ final class DriverParameters {
                 names.add(info.name);
             }
         } catch (SQLException | RuntimeException e) {
-            names.clear(); // It does not tell.
+            names.clear(); // The driver does not list its parameters.
         }
         return names;
     }

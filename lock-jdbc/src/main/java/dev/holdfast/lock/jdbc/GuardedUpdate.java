@@ -8,8 +8,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A write that the database refuses to a stale holder. The row remembers the highest fencing token that has written it;
- * a holder that was paused beyond its lease comes with a lower one, and changes nothing.
+ * A write that the database refuses to a stale holder. The row stores the highest fencing token that has written it. A
+ * holder that was paused beyond its lease has a lower token, and changes nothing.
  *
  * <pre>{@code
  * GuardedUpdate sell = GuardedUpdate.of(
@@ -17,15 +17,15 @@ import java.util.regex.Pattern;
  *
  * try (Lease lease = lock.acquire()) {
  *     if (sell.execute(connection, lease.token(), 9, 42) == 0) {
- *         // somebody else has had the lock since: this holder must stop
+ *         // another client has held the lock since: this holder must stop
  *     }
  * }
  * }</pre>
  *
- * <p>Right at READ COMMITTED and above: the condition is checked under the row's lock. Immutable and thread-safe.
+ * <p>Correct at READ COMMITTED and above: the condition is checked under the row's lock. Immutable and thread-safe.
  */
 public final class GuardedUpdate {
-    /** Not within {@code '…'}, and not PostgreSQL's cast {@code ::token}. */
+    /** Skips text within {@code '…'} and PostgreSQL's cast {@code ::token}. */
     private static final Pattern MARKS = Pattern.compile("'(?:[^']|'')*'|(?<!:):token\\b|\\?");
 
     private final String sql;
@@ -42,7 +42,7 @@ public final class GuardedUpdate {
      * @param sql an UPDATE or DELETE with {@code ?} for parameters and {@code :token} for the token, which must appear in
      *     a condition of the form {@code column <= :token}, and, in an UPDATE, be written to that column
      * @return the guarded statement
-     * @throws IllegalArgumentException if the condition is not there
+     * @throws IllegalArgumentException if the condition is missing
      */
     public static GuardedUpdate of(String sql) {
         Objects.requireNonNull(sql, "sql");
@@ -67,12 +67,12 @@ public final class GuardedUpdate {
     }
 
     /**
-     * Runs it on the caller's connection, within its transaction if there is one.
+     * Executes the statement on the caller's connection, within its transaction if there is one.
      *
-     * @param connection where the guarded rows are
-     * @param token the fencing token of the lease under which this is done
+     * @param connection a connection to the database of the guarded rows
+     * @param token the fencing token of the lease that protects the write
      * @param parameters the values for {@code ?}, in order
-     * @return the number of rows that were written; 0 if a higher token has been there, or there is no such row
+     * @return the number of rows written; 0 if a higher token has written the row, or no row matches
      * @throws IllegalArgumentException if the number of values is wrong
      * @throws SQLException if the database refuses or fails
      */

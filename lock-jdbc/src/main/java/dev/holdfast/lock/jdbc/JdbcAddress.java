@@ -11,15 +11,17 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A driver's URL, split into what may be shown and what may not: a URL without user, password and parameters, and properties
- * with all of these, decoded as the driver decodes them. So no pool, driver or message that repeats a URL repeats a secret.
+ * A driver's URL, split into a part that may be shown and a part that may not. The first is the URL without user,
+ * password and parameters. The second is a set of properties with all of these, decoded as the driver decodes them. A
+ * pool, driver or message that repeats the URL therefore reveals no secret.
  *
- * <p>A malformed URL often holds a password with a bare {@code /}, {@code ?}, {@code #} or {@code @}, so that its parts are not
- * what they seem, and part of the password would be looked up as a host. It is refused, by a message that says which part is
- * wrong and repeats none of it. Immutable; without a {@code toString} of its own, since the properties are secret.
+ * <p>A malformed URL often has a password with an unescaped {@code /}, {@code ?}, {@code #} or {@code @}. A parser then
+ * splits it at the wrong place, and part of the password would be looked up as a host. Such a URL is refused with a
+ * message that names the malformed part and repeats none of it. Immutable. Has no {@code toString}, since the
+ * properties are secret.
  */
 final class JdbcAddress {
-    /** By which MariaDB's driver accepts {@code jdbc:mysql:}, if it stands in the URL. */
+    /** The parameter with which MariaDB's driver accepts {@code jdbc:mysql:} URLs. */
     static final String PERMIT_MYSQL = "permitMysqlScheme";
 
     private static final Pattern PREFIX = Pattern.compile("jdbc(?::[A-Za-z0-9.+_-]+)+:");
@@ -29,17 +31,17 @@ final class JdbcAddress {
     private static final Pattern PATH = Pattern.compile("(?:/[^/@:#?&;]*)?");
     private static final Pattern NAME = Pattern.compile("[A-Za-z][A-Za-z0-9_.-]*");
 
-    /** MySQL's and MariaDB's way to write a host: {@code address=(host=h)(port=1)(user=u)}, or {@code (host=h,user=u)}. */
+    /** How MySQL and MariaDB write a host: {@code address=(host=h)(port=1)(user=u)}, or {@code (host=h,user=u)}. */
     private static final Pattern DESCRIBED =
             Pattern.compile("address=(?:\\([^()=,]+=[^()]*\\))+|\\([^()=,]+=[^()]*\\)");
 
     private static final Pattern DETAIL = Pattern.compile("[(,]([^()=,]+)=([^()=,@/?#:;&]*)(?=[,)])");
     private static final Set<String> DETAILS = Set.of("host", "port", "protocol", "path", "priority", "type");
 
-    /** Parameters that may stand without a value. */
+    /** Parameters that may be given without a value. */
     private static final Set<String> BARE = Set.of("ssl", PERMIT_MYSQL);
 
-    /** What may stand behind H2's password without being taken for the rest of it. */
+    /** Settings that may follow H2's password and are not taken for the rest of it. */
     private static final Set<String> BEHIND_PASSWORD = Set.of(
             "AUTO_RECONNECT",
             "AUTO_SERVER",
@@ -81,14 +83,14 @@ final class JdbcAddress {
         return url;
     }
 
-    /** User, password and parameters: a copy. */
+    /** A copy of the properties: user, password and parameters. */
     Properties properties() {
         Properties copy = new Properties();
         copy.putAll(properties);
         return copy;
     }
 
-    /** The names of the parameters behind the {@code ?}, with their numbers. */
+    /** The names of the parameters after the {@code ?}, with their numbers. */
     Map<String, Integer> parameters() {
         return parameters;
     }
@@ -134,7 +136,7 @@ final class JdbcAddress {
                 rest.append(';').append(parts[i]);
             } else {
                 throw malformed(
-                        "the setting behind the password is not a common one; write a ; of a password as \\;, or put"
+                        "the setting after the password is not a common one; write a ; of a password as \\;, or put"
                                 + " the password last");
             }
         }
@@ -160,7 +162,7 @@ final class JdbcAddress {
         String hosts = hosts(head.substring(start, end));
         if (!PATH.matcher(head.substring(end)).matches()) {
             throw malformed(
-                    "behind the hosts there is more than a database's name; a / ? # or @ of a user or password is"
+                    "after the hosts there is more than a database's name; a / ? # or @ of a user or password is"
                             + " written as %2F %3F %23 or %40");
         }
         parameters(question < 0 ? "" : uri.substring(question + 1));
@@ -189,7 +191,7 @@ final class JdbcAddress {
         return hosts;
     }
 
-    /** Hosts whose details stand in parentheses, without the user and the password among them. */
+    /** Parses hosts with details in parentheses, and takes out the user and the password. */
     private String described(String authority) {
         StringBuilder hosts = new StringBuilder();
         int end = 0;
@@ -249,21 +251,21 @@ final class JdbcAddress {
             }
             String value = part.substring(equals < 0 ? part.length() : equals + 1);
             if (value.indexOf('@') >= 0 && !name.equals("user") && !name.equals("password")) {
-                throw malformed(
-                        "parameter number " + number + " has an @, as if a ? of a user or password before it had begun"
-                                + " the parameters; write ? as %3F and @ as %40");
+                throw malformed("parameter number " + number
+                        + " has an @, as if an unescaped ? of a user or password had begun the"
+                        + " parameters; write ? as %3F and @ as %40");
             }
             parameters.put(name, number);
             put(name, kind.equals("mariadb") ? value : decoded("parameter number " + number, value));
         }
     }
 
-    /** As PostgreSQL's and MySQL's drivers do; MariaDB's takes parameters as they are. */
+    /** Decodes as PostgreSQL's and MySQL's drivers do; MariaDB's takes parameters unchanged. */
     private static String decoded(String what, String text) {
         try {
             return URLDecoder.decode(text, StandardCharsets.UTF_8);
         } catch (IllegalArgumentException e) {
-            // Without the cause: its message has a part of the text.
+            // Without the cause, whose message contains a part of the text.
             throw malformed("the " + what + " has a % without two hexadecimal digits; write the sign itself as %25");
         }
     }

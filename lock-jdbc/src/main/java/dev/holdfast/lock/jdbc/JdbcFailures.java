@@ -4,7 +4,7 @@ import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.spi.support.FailureTranslator;
 import dev.holdfast.lock.spi.support.Remedy;
 
-/** What failures of a database mean; {@link JdbcFailure} tells them apart. */
+/** Translates failures of a database, as classified by {@link JdbcFailure}, into exceptions of the lock API. */
 final class JdbcFailures {
     /** For failures before the dialect is known. */
     static final FailureTranslator CONNECTING = of("the database");
@@ -13,17 +13,17 @@ final class JdbcFailures {
 
     private JdbcFailures() {}
 
-    /** For a database whose table is somebody else's affair. */
+    /** For a database without a lock table of the client. */
     static FailureTranslator of(String database) {
         return new FailureTranslator(database, cause -> remedy(database, cause));
     }
 
-    /** For statements on our table. */
+    /** For statements on the lock table. */
     static FailureTranslator of(Schema schema) {
         return of(schema, SOMEBODY);
     }
 
-    /** The same, for a user whose name is known. */
+    /** The same, with the name of the database user for the remedy. */
     static FailureTranslator of(Schema schema, String user) {
         String database = schema.dialect().title();
         return new FailureTranslator(database, cause -> switch (JdbcFailure.of(cause)) {
@@ -63,7 +63,7 @@ final class JdbcFailures {
                         "check its version and the table's columns against the schema file");
             case CONFLICT ->
                 new Remedy.Unavailable(
-                        "other transactions of " + database + " were in the way all the time" + seen,
+                        "other transactions of " + database + " conflicted with every attempt" + seen,
                         "do not keep transactions open on the lock table");
             case UNAVAILABLE ->
                 new Remedy.Unavailable(

@@ -10,11 +10,11 @@ import java.util.Set;
  * the class or module path. MariaDB's driver alone accepts {@code jdbc:mysql:} only with the parameter
  * {@code permitMysqlScheme}.
  *
- * <p>Parameters of our own, which the driver does not see: {@code holdfast.createTable} ({@code true} to create a
- * missing table; the default for an H2 database in this process, else {@code false}), {@code holdfast.table} (default
- * that of the strategy), {@code holdfast.strategy} (default {@code version}), {@code holdfast.notifications}
- * ({@code false} for waiters that poll on PostgreSQL) and {@code holdfast.poolSize} (the most
- * connections, default 8). They are written as the database's own:
+ * <p>Holdfast's own parameters, which are removed before the driver reads the URL: {@code holdfast.createTable}
+ * ({@code true} to create a missing table; the default for an H2 database in this process, else {@code false}),
+ * {@code holdfast.table} (default that of the strategy), {@code holdfast.strategy} (default {@code version}),
+ * {@code holdfast.notifications} ({@code false} for waiters that poll on PostgreSQL) and {@code holdfast.poolSize}
+ * (the maximum number of connections, default 8). They are written like the database's own:
  *
  * <pre>{@code
  * jdbc:postgresql://localhost/shop?user=shop&password=…&holdfast.createTable=true

@@ -20,18 +20,19 @@ import org.jspecify.annotations.Nullable;
  * LockClient client = JdbcLocks.builder(dataSource).build();
  * }</pre>
  *
- * <p>The data source may be any pool, with any isolation level, with auto-commit on or off, read-only by default or not:
- * it gets each connection back as it was. A connection is borrowed for the length of one statement only, but for the one
- * that listens for PostgreSQL's notifications while there are waiters, and for {@link JdbcStrategy#ROW_LOCK}. No call
- * outlives its deadline, however long the pool waits for a connection: then a thread of the client waits for it. That costs two
- * thread switches a request, unless it is a HikariCP pool whose connection and validation time-outs fit together into
- * {@link LockClientOptions#requestTimeout()}.
+ * <p>The data source may be any pool, with any isolation level, auto-commit on or off, read-only by default or not.
+ * Each connection is returned with the settings that it had. A connection is borrowed for one statement only. The
+ * exceptions are {@link JdbcStrategy#ROW_LOCK}, and the connection that listens for PostgreSQL's notifications while
+ * there are waiters. No call outlives its deadline, however long the pool takes to provide a connection: a thread of
+ * the client waits for the pool instead of the caller. That costs two thread switches a request. A HikariCP pool
+ * whose connection and validation time-outs fit together into {@link LockClientOptions#requestTimeout()} needs none.
  *
- * <p>While the application has taken all connections of a HikariCP pool, the client makes up to two of its own, with the same
- * settings, to renew and to release. Any other pool needs more connections than there are threads that wait for a lock inside
- * a transaction.
+ * <p>If the application uses all connections of a HikariCP pool, the client opens up to two connections with the same
+ * settings, to renew and to release. Any other pool needs more connections than there are threads that wait for a
+ * lock inside a transaction.
  *
- * <p>A client has at most 16 threads, with {@link JdbcStrategy#ROW_LOCK} two more for each connection that it keeps.
+ * <p>A client has at most 16 threads. With {@link JdbcStrategy#ROW_LOCK} it has two more for each connection that it
+ * keeps.
  */
 public final class JdbcLocks {
     private JdbcLocks() {}
@@ -47,33 +48,34 @@ public final class JdbcLocks {
     }
 
     /**
-     * Locks a name until the current transaction of a connection ends, by commit or rollback. One round trip (six on
-     * MySQL; on H2, no network but a few statements), no other connection, nothing to release, and atomic with what the
-     * transaction writes. For transactions that use only this database; for everything else use a lease.
+     * Locks a name until the current transaction of a connection ends, by commit or rollback. It takes one round trip (six
+     * on MySQL; a few local statements on H2) and no other connection. There is nothing to release, and the lock is atomic
+     * with the transaction's writes. Suited to transactions that use only this database; for everything else use a lease.
      *
-     * <p><b>Take the lock before the transaction reads, or use READ COMMITTED.</b> At the stricter levels, MySQL's and MariaDB's
-     * default among them, a transaction keeps seeing what was committed when it first read. If another transaction has
-     * had the lock since then, its writes would not be seen and be overwritten, so the lock is refused. PostgreSQL and
-     * H2 take that first look before they wait for the lock, so that above READ COMMITTED the same happens after each
-     * wait for a transaction that commits; H2 at REPEATABLE READ is refused at once.
+     * <p><b>Take the lock before the transaction reads, or use READ COMMITTED.</b> At the stricter levels, which include
+     * the default of MySQL and MariaDB, a transaction sees what was committed when it first read. If another transaction
+     * has held the lock since then, this transaction would overwrite writes that it cannot see. The lock is therefore
+     * refused. PostgreSQL and H2 take their snapshot before they wait for the lock. Above READ COMMITTED they therefore
+     * refuse the lock after each wait for a transaction that commits. H2 at REPEATABLE READ is refused at once.
      *
      * <p>Excludes only other callers of this method on the same database: these locks are rows of the table
      * {@code holdfast_transaction} (schema files {@code transaction-….sql}), not those of a {@link LockClient}. It is
      * re-entrant within a transaction, with a new token each time.
      *
-     * <p>The token strictly rises from one committed transaction to the next; a transaction that rolls back takes its token
-     * back as well. A wait is bounded by the database: to the millisecond on PostgreSQL and H2, to the second, rounded down, on
-     * MariaDB and MySQL, which refuse a wait between zero and a second; on MySQL zero waits for up to a second. If it is not granted, PostgreSQL has aborted the
-     * transaction; roll it back everywhere.
+     * <p>The token strictly rises from one committed transaction to the next. A rollback undoes its token as well. The
+     * database bounds the wait: PostgreSQL and H2 to the millisecond, MariaDB and MySQL to the second, rounded down. The
+     * latter two refuse a wait between zero and one second, and on MySQL a wait of zero takes up to a second. If the lock
+     * is not granted, PostgreSQL has aborted the transaction; roll it back on every database.
      *
      * @param connection the caller's, with auto-commit off
      * @param name any valid lock name
-     * @param wait how long to wait while another transaction has it; zero for not at all
+     * @param wait how long to wait while another transaction holds the lock; zero to fail at once
      * @return the fencing token
-     * @throws dev.holdfast.lock.LockTimeoutException if another transaction has it for so long
-     * @throws LockUnavailableException if another transaction has had it since this one first read, above READ COMMITTED; if the
-     *     database has chosen this transaction to be tried again (deadlock, serialization); or if it does not answer
-     * @throws LockConfigurationException if the table is missing; the message tells the statement to run
+     * @throws dev.holdfast.lock.LockTimeoutException if another transaction holds the lock for the whole wait
+     * @throws LockUnavailableException if another transaction has held the lock since this one first read, above READ
+     *     COMMITTED; if the database has aborted this transaction because of a deadlock or a serialization failure; or if
+     *     the database does not answer
+     * @throws LockConfigurationException if the table is missing; the message contains the statement to run
      * @throws IllegalArgumentException if the name is not acceptable, the wait negative, or too short for the database to keep
      * @throws IllegalStateException if the connection has auto-commit on, or is one of H2 at REPEATABLE READ
      */
@@ -82,14 +84,14 @@ public final class JdbcLocks {
     }
 
     /**
-     * Creates the table of {@link #lockInTransaction}, if it is missing; needs the right to create tables then. Several
-     * processes may do so at once. Does not take part in the calling thread's transaction.
+     * Creates the table of {@link #lockInTransaction} if it is missing, which needs the right to create tables. Several
+     * processes may call this at once. Does not take part in the calling thread's transaction.
      *
      * @param dataSource leads to PostgreSQL, MySQL, MariaDB or H2; never closed
-     * @param timeout how long all of it may take
-     * @throws LockConfigurationException if the database is not a supported one or refuses; the message tells the statement to
-     *     run
-     * @throws LockUnavailableException if it does not answer within the time
+     * @param timeout limit for the whole call
+     * @throws LockConfigurationException if the database is not supported or refuses; the message contains the statement
+     *     to run
+     * @throws LockUnavailableException if the database does not answer in time
      */
     public static void createTransactionTable(DataSource dataSource, Duration timeout) {
         TransactionTable.create(
@@ -147,12 +149,12 @@ public final class JdbcLocks {
         }
 
         /**
-         * Sets the name of the table, in the schema that the connection uses by default or in the one that is named before a
-         * dot: {@code shop.locks}. Name the schema where other users may create tables in one of the connection's.
+         * Sets the name of the table, in the connection's default schema or in a schema named before a dot:
+         * {@code shop.locks}. Name the schema if other users may create tables in a schema of the connection's search path.
          *
-         * @param table a letter or {@code _}, then at most 62 letters, digits and {@code _}, and the same before it for a schema;
-         *     not quoted, so the database folds its case as usual; by default the strategy's own, see {@link JdbcStrategy}
-         * @return this
+         * @param table a letter or {@code _}, then at most 62 letters, digits and {@code _}; optionally preceded by a schema
+         *     of the same form and a dot. It is not quoted, so the database folds its case as usual. By default the strategy's
+         *     own table, see {@link JdbcStrategy}
          * @throws IllegalArgumentException if the name is not acceptable
          * @throws IllegalStateException if already set
          */
@@ -164,7 +166,8 @@ public final class JdbcLocks {
         /**
          * Sets whether the table is created if it is missing, which needs the right to create tables.
          *
-         * @param createTable true to create it; by default false: a missing table is an error that tells the statement
+         * @param createTable true to create it; by default false: a missing table is an error whose message contains the
+         *     statement to run
          * @return this
          * @throws IllegalStateException if already set
          */
@@ -176,8 +179,8 @@ public final class JdbcLocks {
         /**
          * Sets whether PostgreSQL's LISTEN and NOTIFY wake waiters, with strategies {@link JdbcStrategy#VERSION} and
          * {@link JdbcStrategy#UNIQUE_INDEX}. It takes one connection of the data source while this client waits for a lock and
-         * ten seconds longer. Where notifications do not arrive, as behind a proxy that pools transactions, waiters poll all
-         * the same. Without effect on other databases.
+         * ten seconds longer. If notifications do not arrive, for example behind a proxy that pools transactions, waiters
+         * poll. Without effect on other databases.
          *
          * @param notifications true to use them; by default true if the data source is a HikariCP pool of three connections
          *     or more
@@ -192,7 +195,7 @@ public final class JdbcLocks {
         /**
          * Sets how many connections strategy {@link JdbcStrategy#ROW_LOCK} may keep, one for each lock that this client holds
          * or waits for. Once they are in use, further attempts fail with {@link LockUnavailableException}. The data source
-         * must have one connection more, at least.
+         * needs at least one connection more.
          *
          * @param maxRowLocks at least 1; by default one less than a HikariCP pool's maximum, or 8 with other data sources
          * @return this
@@ -211,16 +214,16 @@ public final class JdbcLocks {
          * Checks the database and creates the client.
          *
          * @return an open client
-         * @throws LockConfigurationException if the database is not a supported one, refuses access, or lacks the table;
-         *     the message tells the statement to run
-         * @throws LockUnavailableException if it does not answer within {@link LockClientOptions#requestTimeout()}
+         * @throws LockConfigurationException if the database is not supported, refuses access, or lacks the table; the
+         *     message contains the statement to run
+         * @throws LockUnavailableException if the database does not answer within {@link LockClientOptions#requestTimeout()}
          */
         public LockClient build() {
             LockClientOptions chosen = options == null ? LockClientOptions.defaults() : options;
             return LockEngine.client(backend(chosen), chosen);
         }
 
-        /** Sets the end of a time for building that has begun already. */
+        /** Sets the deadline of a build that has already started. */
         Builder deadline(long deadlineNanos) {
             this.deadlineNanos = deadlineNanos;
             return this;

@@ -9,24 +9,24 @@ import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The servers of a JDBC address, and how each kind greets. */
+/** The servers of a JDBC address, and the greeting of each database's protocol. */
 final class JdbcServers {
     private static final Pattern AUTHORITY = Pattern.compile("//([^/?;]+)");
     private static final Pattern HOST = Pattern.compile("(\\[[^]]+]|[^:]+)(?::(\\d{1,5}))?");
 
-    /** A request for TLS, which it grants, denies, or refuses with an error. */
+    /** Requests TLS; the server accepts, declines, or refuses with an error. */
     private static final Greeting POSTGRES = new Greeting(
             "PostgreSQL",
             bytes("\0\0\0\u0008\u0004\u00d2\u0016\u002f"),
             said -> said.length == 1 && (said[0] == 'S' || said[0] == 'N') || said[0] == 'E');
 
-    /** It speaks first: the handshake of version 10, or an error. */
+    /** The server sends first: the handshake of version 10, or an error. */
     private static final Greeting MYSQL = new Greeting(
             "a server of MySQL's or MariaDB's protocol",
             new byte[0],
             said -> said.length > 4 && (said[4] == 10 || said[4] == -1));
 
-    /** A version that is too old, for which it has an error. */
+    /** Requests a version that is too old, which the server refuses with an error. */
     private static final Greeting H2 = new Greeting("H2", bytes("\0\0\0\1\0\0\0\1"), said -> said[0] == 0);
 
     private JdbcServers() {}
@@ -53,7 +53,7 @@ final class JdbcServers {
                 deadlineNanos);
     }
 
-    /** None of an embedded database, and of hosts whose details stand in parentheses. */
+    /** Empty for an embedded database, and for hosts with details in parentheses. */
     static List<LockUri.Host> servers(JdbcAddress address) {
         Matcher authority = AUTHORITY.matcher(address.url());
         List<LockUri.Host> servers = new ArrayList<>();

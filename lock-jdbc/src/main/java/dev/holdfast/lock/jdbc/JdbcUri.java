@@ -8,8 +8,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A JDBC URL and the parameters in it that are ours, written as the database's own are: {@code ?holdfast.table=locks&…},
- * or {@code ;holdfast.table=locks} for H2. Ours are taken out before the driver sees the rest.
+ * A JDBC URL and Holdfast's own parameters in it. They are written like the database's: {@code ?holdfast.table=locks&…},
+ * or {@code ;holdfast.table=locks} for H2. They are removed before the driver reads the URL.
  */
 final class JdbcUri {
     private static final Pattern OURS = Pattern.compile("(?i)([?&;])holdfast\\.([a-z]+)=([^?&;]*)");
@@ -18,7 +18,7 @@ final class JdbcUri {
     private final Map<String, String> parameters = new TreeMap<>();
 
     JdbcUri(String given) {
-        // Drivers know their scheme in lower case only.
+        // Drivers accept their scheme in lower case only.
         String uri = given.regionMatches(true, 0, "jdbc:", 0, 5) ? "jdbc:" + given.substring(5) : given;
         Matcher matcher = OURS.matcher(uri);
         StringBuilder rest = new StringBuilder();
@@ -37,7 +37,7 @@ final class JdbcUri {
         }
         rest.append(uri, end, uri.length());
         if (question >= 0 && question < rest.length() && rest.charAt(question) == '&') {
-            rest.setCharAt(question, '?'); // what stood behind ours begins the parameters now
+            rest.setCharAt(question, '?'); // the parameter after the removed one is now the first
         }
         address = new JdbcAddress(rest.toString());
         for (String key : parameters.keySet()) {
@@ -47,18 +47,18 @@ final class JdbcUri {
                     && !key.equals("notifications")
                     && !key.equals("poolsize")) {
                 throw new IllegalArgumentException("parameter holdfast." + key
-                        + " in the JDBC URL is unknown; known are holdfast.table, holdfast.createTable,"
+                        + " in the JDBC URL is unknown; valid parameters are holdfast.table, holdfast.createTable,"
                         + " holdfast.strategy, holdfast.notifications and holdfast.poolSize");
             }
         }
     }
 
-    /** For the driver. */
+    /** The address for the driver. */
     JdbcAddress address() {
         return address;
     }
 
-    /** Whether the database runs in this process, so that nobody else looks after its tables. */
+    /** Whether the database runs in this process, so that no administrator creates its tables. */
     boolean embedded() {
         String text = address.url().toLowerCase(Locale.ROOT);
         return text.startsWith("jdbc:h2:") && !text.startsWith("jdbc:h2:tcp:") && !text.startsWith("jdbc:h2:ssl:");

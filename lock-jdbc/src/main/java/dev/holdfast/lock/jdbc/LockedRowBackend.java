@@ -26,8 +26,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Locks that are locked rows, each by a transaction of its own: see {@link RowAcquisition}. All that touches a connection is done by
- * threads of ours, so that none of the caller's transactions gets into it. Thread-safe.
+ * Locks that are locked rows, each held by its own transaction: see {@link RowAcquisition}. Threads of this class use the
+ * connections, so that a lock never becomes part of the caller's transaction. Thread-safe.
  */
 final class LockedRowBackend implements LockBackend {
     private static final BackendInfo INFO = BackendInfo.named("jdbc")
@@ -71,7 +71,7 @@ final class LockedRowBackend implements LockBackend {
                     return answer;
                 }
                 if (hold.isAbandoned() || System.nanoTime() - deadlineNanos > 0) {
-                    throw new SQLException("given up meanwhile", "08000");
+                    throw new SQLException("the attempt was abandoned", "08000");
                 }
             }
         });
@@ -94,7 +94,7 @@ final class LockedRowBackend implements LockBackend {
         return done.thenAccept(ignored -> {});
     }
 
-    /** One heartbeat each, all at once: each on the connection that has the row. */
+    /** Sends one heartbeat per lock, all in parallel, each on the connection that holds the row's lock. */
     @Override
     public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
         long calledNanos = System.nanoTime();
@@ -114,7 +114,7 @@ final class LockedRowBackend implements LockBackend {
 
     private RowAcquisition.Beat beat(Grant grant, long deadlineNanos) throws SQLException {
         RowAcquisition hold = locks.hold(grant.acquisition().owner());
-        return hold == null ? new RowAcquisition.Beat(0, "its row is not locked any more") : hold.beat(deadlineNanos);
+        return hold == null ? new RowAcquisition.Beat(0, "its row is no longer locked") : hold.beat(deadlineNanos);
     }
 
     private static RenewResult result(Grant grant, FutureTask<RowAcquisition.Beat> beat, long deadlineNanos) {
@@ -142,7 +142,7 @@ final class LockedRowBackend implements LockBackend {
         });
     }
 
-    /** On the database's few threads: it has no connection of its own that would bound the number of these. */
+    /** Runs on the database's few threads, since no connection of its own bounds the number of such calls. */
     @Override
     public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
         return database.failures().call("holder", () -> locks.holder(name, deadline(timeoutMillis)));

@@ -21,8 +21,8 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The pool behind a {@code jdbc:} URL. One connection stays open when idle, without being asked for signs of life; no
- * login and no answer is waited for longer than a request may take, unless the URL says otherwise.
+ * The pool behind a {@code jdbc:} URL. It keeps one idle connection open, without keep-alive requests. Logins and
+ * answers are limited to the time of a request, unless the URL sets other limits.
  */
 final class OwnPool implements AutoCloseable {
     private static final long SHORTEST_MILLIS = 250;
@@ -31,7 +31,7 @@ final class OwnPool implements AutoCloseable {
 
     private static final int FIRST_REPEATS = 3;
 
-    /** The kinds of database that this process has been connected to, so that all classes are there. */
+    /** The kinds of database to which this process has connected, so that their classes are loaded. */
     private static final Set<String> LOADED = ConcurrentHashMap.newKeySet();
 
     private final HikariDataSource dataSource;
@@ -41,7 +41,7 @@ final class OwnPool implements AutoCloseable {
     }
 
     /**
-     * Opens the pool with its first connection.
+     * Opens the pool and its first connection.
      *
      * @throws LockConfigurationException if there is no driver, or the database refuses access
      * @throws dev.holdfast.lock.LockUnavailableException if the database cannot be reached in time
@@ -69,14 +69,14 @@ final class OwnPool implements AutoCloseable {
         }
     }
 
-    /** Whether connecting has yet to load the driver and the pool, which takes part of the time that it may take. */
+    /** Whether the driver and the pool are not loaded yet. Loading them takes a part of the time allowed for connecting. */
     static boolean isFirst(JdbcUri uri) {
         return !LOADED.contains(uri.address().kind());
     }
 
     /**
-     * Until a driver has connected this process once, it is tried again if the server answers otherwise: loading takes time, on a
-     * busy machine all that there is.
+     * Repeats a driver's first attempts to connect if they fail although the server answers. Loading classes takes time, on
+     * a busy machine all the time allowed.
      */
     static <T> T repeated(ConnectDiagnosis diagnosis, int repeats, BoundedExecutor.SqlCall<T> open) {
         for (int left = repeats; ; left--) {
@@ -90,7 +90,7 @@ final class OwnPool implements AutoCloseable {
         }
     }
 
-    /** PostgreSQL's driver gives no cause when its time for logging in has passed. */
+    /** PostgreSQL's driver reports a login time-out without a cause. */
     private static boolean isTimeout(SQLException failure) {
         return failure.getCause() == null && "08001".equals(failure.getSQLState())
                 || FailureTranslator.causes(failure).stream()
@@ -98,7 +98,7 @@ final class OwnPool implements AutoCloseable {
                                 cause -> cause instanceof TimeoutException || cause instanceof SocketTimeoutException);
     }
 
-    /** What was opened in time; what opens later is closed by whoever comes second, its thread or its caller. */
+    /** Returns what was opened in time. A later result is closed by the thread that opens it, or by its caller. */
     static <T extends AutoCloseable> T inTime(long timeoutMillis, BoundedExecutor.SqlCall<T> open) throws SQLException {
         ExecutorService executor = Threads.atMost(1, "holdfast-jdbc-connect-");
         CompletableFuture<T> handedOver = new CompletableFuture<>();
@@ -124,7 +124,7 @@ final class OwnPool implements AutoCloseable {
         try {
             late.close();
         } catch (Exception e) {
-            throw new SQLException("what was opened too late cannot be closed", e);
+            throw new SQLException("a connection that was opened too late could not be closed", e);
         }
     }
 
@@ -152,7 +152,7 @@ final class OwnPool implements AutoCloseable {
         }
     }
 
-    /** Where its connections come from. */
+    /** The source of the pool's connections. */
     static AddressSource source(JdbcAddress address, long timeoutMillis) {
         Properties properties = address.properties();
         Set<String> given = new TreeSet<>(String.CASE_INSENSITIVE_ORDER);
@@ -162,7 +162,7 @@ final class OwnPool implements AutoCloseable {
                 properties.setProperty(name, value);
             }
         });
-        // MariaDB's driver looks for it before it looks at the properties; MySQL's does not mind.
+        // MariaDB's driver reads it from the URL, before the properties; MySQL's driver ignores it there.
         String url = isPermitted(properties.remove(JdbcAddress.PERMIT_MYSQL))
                 ? address.url() + "?" + JdbcAddress.PERMIT_MYSQL + "=true"
                 : address.url();
@@ -174,7 +174,7 @@ final class OwnPool implements AutoCloseable {
         return new AddressSource(driver, url, properties);
     }
 
-    /** The driver looks for the class itself. */
+    /** The driver loads the class itself. */
     private static boolean canLoad(Driver driver) {
         try {
             return driver instanceof org.postgresql.Driver
@@ -198,23 +198,23 @@ final class OwnPool implements AutoCloseable {
         throw JdbcAddress.malformed(JdbcAddress.PERMIT_MYSQL + " is neither true nor false");
     }
 
-    /** Its settings. */
+    /** The pool's settings. */
     static HikariConfig config(JdbcUri uri, AddressSource source, long timeoutMillis) {
         HikariConfig config = new HikariConfig();
         config.setDataSource(source);
-        config.setJdbcUrl(uri.address().url()); // for what HikariCP does for one driver or the other
+        config.setJdbcUrl(uri.address().url()); // HikariCP adapts to some drivers by the URL
         config.setPoolName("holdfast");
         config.setMaximumPoolSize(uri.poolSize());
         config.setMinimumIdle(1);
         config.setKeepaliveTime(0);
         config.setExceptionOverride(new BrokenConnections());
         config.setInitializationFailTimeout(1);
-        // One after the other they fit into the time of a request, so that it needs no thread of its own.
+        // Together they fit into the time of a request, so that a request needs no thread of its own.
         long validationMillis = Math.max(SHORTEST_MILLIS, Math.min(LONGEST_VALIDATION_MILLIS, timeoutMillis / 3));
         config.setValidationTimeout(validationMillis);
         config.setConnectionTimeout(connectionTimeout(timeoutMillis));
         if (uri.embedded()) {
-            // An in-memory database lives as long as a connection to it.
+            // An in-memory database is dropped when its last connection closes.
             config.setMaxLifetime(0);
         } else {
             config.setTransactionIsolation("TRANSACTION_READ_COMMITTED");
@@ -228,7 +228,7 @@ final class OwnPool implements AutoCloseable {
                 : Math.max(SHORTEST_MILLIS, timeoutMillis);
     }
 
-    /** Time-outs; and MariaDB's driver only lets the server keep prepared statements, as others do, if it is told so. */
+    /** Time-outs; and for MariaDB the option to prepare statements on the server, which other drivers do by default. */
     private static Map<String, String> properties(String kind, long timeoutMillis) {
         String seconds = Long.toString(Math.max(1, (timeoutMillis + 999) / 1000));
         String millis = Long.toString(timeoutMillis);

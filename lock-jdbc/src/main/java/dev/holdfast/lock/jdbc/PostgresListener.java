@@ -19,8 +19,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The connection of a client that hears PostgreSQL's notifications, and the thread that reads it. Comes when there is a waiter
- * and goes when there has been none for ten seconds. Thread-safe.
+ * The connection on which a client receives PostgreSQL's notifications, and the thread that reads it. Opened when there is
+ * a waiter, and closed ten seconds after the last one. Thread-safe.
  */
 final class PostgresListener implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(PostgresListener.class);
@@ -28,7 +28,7 @@ final class PostgresListener implements AutoCloseable {
     private static final int READ_MILLIS = 250;
     private static final int ANSWER_MILLIS = 5_000;
     private static final long HELLO_NANOS = TimeUnit.SECONDS.toNanos(5);
-    /** One that could not be sent, as when the pool had no connection, is sent again. */
+    /** A hello that could not be sent, for example because the pool had no connection, is sent again. */
     private static final long HELLO_AGAIN_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private static final long CHECK_NANOS = TimeUnit.SECONDS.toNanos(30);
@@ -43,7 +43,7 @@ final class PostgresListener implements AutoCloseable {
     private volatile boolean closed;
     private volatile CompletableFuture<Void> ended = CompletableFuture.completedFuture(null);
     private volatile @Nullable Connection listening;
-    /** In a read, and not in a statement, whose end a pool would warn of. */
+    /** In a read rather than a statement; a pool logs a warning if a statement is aborted. */
     private volatile boolean reading;
 
     private volatile @Nullable Thread pausing;
@@ -57,7 +57,7 @@ final class PostgresListener implements AutoCloseable {
         this.notBeforeNanos = nanoTime.getAsLong();
     }
 
-    /** There is a waiter. */
+    /** Starts or keeps the listener, since there is a waiter. */
     void needed() {
         if (!closed && nanoTime.getAsLong() - notBeforeNanos >= 0 && running.compareAndSet(false, true)) {
             wakeups.inBackground(this::run);
@@ -94,12 +94,12 @@ final class PostgresListener implements AutoCloseable {
             wakeups.live(false);
             running.set(false);
             if (wakeups.isNeeded()) {
-                needed(); // one that came at the last moment
+                needed(); // for a waiter that came at the last moment
             }
         }
     }
 
-    /** Ends with close(). */
+    /** Ends early on close(). */
     private void pause(long nanos) {
         pausing = Thread.currentThread();
         if (!closed) {
@@ -108,15 +108,15 @@ final class PostgresListener implements AutoCloseable {
         pausing = null;
     }
 
-    /** The driver is another one, or the pool hides it. */
+    /** Whether listening is impossible: the driver is not PostgreSQL's own, or the pool hides it. */
     private static boolean cannot(SQLException e) {
         return e.getMessage() != null && e.getMessage().contains("unwrap")
                 || JdbcFailure.of(e) == JdbcFailure.NO_ACCESS;
     }
 
     /**
-     * Listens until nobody needs it; false if nothing is to be heard. Statements go to the driver's connection: a pool warns of each
-     * that breaks in its own, as one does that {@link #close()} breaks off.
+     * Listens until no waiter needs it; false if no notifications arrive. Statements use the driver's own connection: a pool
+     * logs a warning for each statement that breaks on its wrapper, as one aborted by {@link #close()} does.
      */
     private boolean listen() throws SQLException {
         CompletableFuture<Void> over = new CompletableFuture<>();
@@ -144,7 +144,7 @@ final class PostgresListener implements AutoCloseable {
             boolean heard = hear(direct, driver);
             wakeups.live(false);
             if (closed && wakeups.connections().canEvict(connection)) {
-                return heard; // it may have been aborted
+                return heard; // the connection may have been aborted
             }
             execute(direct, "UNLISTEN \"" + channel + "\"");
             direct.setNetworkTimeout(Runnable::run, timeoutMillis);
@@ -223,9 +223,10 @@ final class PostgresListener implements AutoCloseable {
     }
 
     /**
-     * Returns when the connection is no longer used, so that its pool may be closed: a pool warns of each that breaks, or comes back
-     * broken. One that can be taken out of its pool is aborted if it only listens; else the listener gets the time of a read to
-     * come to its end, and as long again to stop listening, on a machine that is busy too.
+     * Returns when the connection is no longer used, so that its pool may be closed: a pool logs a warning for each connection
+     * that breaks or is returned broken. A connection that can be evicted from its pool is aborted if it only listens.
+     * Otherwise the listener gets the time of a read to finish it, and the same time again to stop listening, also on a busy
+     * machine.
      */
     @Override
     public void close() {

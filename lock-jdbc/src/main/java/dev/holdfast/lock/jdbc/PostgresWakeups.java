@@ -19,21 +19,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells waiters that a lock was released: by PostgreSQL's notifications for as long as they arrive, else by polling.
+ * Notifies waiters of a release: by PostgreSQL's notifications while they arrive, else by polling.
  *
- * <p><b>No release is missed.</b> A waiter listens first, then announces itself in the lock's row, in the column
- * {@code awaited}, and is told in the same statement whether the lock is still held. A release that comes later sees the
- * announcement, since both write the row, and notifies; one that came before shows as a free lock, or as room for permits, for which
- * their waiter asks once when it has announced itself. An announcement holds for 15
- * seconds and is renewed by the poll that each waiter makes every five seconds in any case, so that a lost notification
- * costs no more than that, and nobody is notified about names that nobody waits for. Any role can listen, so a notification
- * bears the name's SHA-256 hash.
+ * <p><b>No release is missed.</b> A waiter first listens. Then it announces itself in the lock's row, in the column
+ * {@code awaited}; the same statement returns whether the lock is still held. A later release sees the announcement, since
+ * both write the row, and notifies. An earlier one shows as a free lock, or as room for permits, which their waiter checks
+ * once after its announcement. An announcement is valid for 15 seconds. The poll that each waiter makes every five seconds
+ * renews it, so a lost notification costs at most that time. No notification is sent for a name without waiters. Any role
+ * can listen, so a notification has the SHA-256 hash of the name.
  *
- * <p><b>Trust.</b> A connection that says LISTEN may be answered by a proxy that pools transactions, and never hear anything.
- * So notifications count only once one that was sent on another connection has arrived. When the listening connection breaks,
- * the waiters poll until the next one works.
+ * <p><b>Trust.</b> Behind a proxy that pools transactions, LISTEN may succeed although no notification ever arrives.
+ * Notifications are therefore used only after one that was sent on another connection has arrived. When the listening
+ * connection breaks, the waiters poll until the next one works.
  *
- * <p>Thread-safe. One connection and one thread, while there are waiters and ten seconds longer.
+ * <p>Thread-safe. Uses one connection and one thread while there are waiters, and ten seconds longer.
  */
 final class PostgresWakeups implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(PostgresWakeups.class);
@@ -54,7 +53,7 @@ final class PostgresWakeups implements AutoCloseable {
         this(database, System::nanoTime);
     }
 
-    /** The time is for listening alone. */
+    /** The ticker applies to listening only. */
     PostgresWakeups(Database database, LongSupplier nanoTime) {
         this.database = database;
         this.executor = database::inBackground;
@@ -72,12 +71,12 @@ final class PostgresWakeups implements AutoCloseable {
                   OR EXISTS (SELECT 1 FROM %1$s%2$s awaited {>=} %3$s)""".formatted(database.table(), held, "(pg_catalog.clock_timestamp() {+} interval '10 seconds')"));
     }
 
-    /** Where the releases of a table are told; tables of the same name share it, which costs a check now and then. */
+    /** The channel for releases of a table. Tables of the same name share it, which costs an occasional needless check. */
     static String channel(TableName table) {
         return table.local().toLowerCase(Locale.ROOT);
     }
 
-    /** The ticket of an acquisition that found the lock busy and waits; it may have had one before. */
+    /** The ticket of an acquisition that found the lock busy and waits; it may have a ticket already. */
     WaitTicket busy(AcquisitionId acquisition, @Nullable Ticket before) {
         if (!(before instanceof WaitTicket ticket)) {
             return new WaitTicket(acquisition);
@@ -122,13 +121,15 @@ final class PostgresWakeups implements AutoCloseable {
                 }
             } catch (SQLException e) {
                 LOG.debug(
-                        "lock '{}': waiting was not announced, polling instead", LockName.printable(ticket.name()), e);
+                        "lock '{}': waiting could not be announced, polling instead",
+                        LockName.printable(ticket.name()),
+                        e);
                 pollLater(ticket);
             }
         });
     }
 
-    /** Returns whether the lock is held, so that its release will be told. */
+    /** Returns whether the lock is held, so that its release will be notified. */
     private boolean announce(String name) throws SQLException {
         byte[] bytes = LockName.utf8(name);
         return database.run(TIMEOUT_MILLIS, connection -> {
@@ -142,9 +143,9 @@ final class PostgresWakeups implements AutoCloseable {
         });
     }
 
-    // ---- what the listener says and needs
+    // ---- called by the listener
 
-    /** A notification has arrived: from a release, or from any other role, and then the check that follows finds the lock held. */
+    /** Handles a notification, of a release or of any other role. In the second case the next check finds the lock held. */
     void told(String payload) {
         for (WaitTicket ticket : waiting) {
             if (ticket.payload().equals(payload)) {
@@ -153,7 +154,7 @@ final class PostgresWakeups implements AutoCloseable {
         }
     }
 
-    /** Whether notifications arrive from now on. */
+    /** Sets whether notifications arrive. */
     void live(boolean now) {
         if (live == now) {
             return;
@@ -180,7 +181,7 @@ final class PostgresWakeups implements AutoCloseable {
         executor.execute(task);
     }
 
-    /** Notifies on another connection than the listening one. */
+    /** Notifies on a connection other than the listening one. */
     void sayHello(String payload) {
         executor.execute(() -> {
             try {

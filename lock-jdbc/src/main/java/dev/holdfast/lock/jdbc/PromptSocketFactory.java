@@ -12,22 +12,23 @@ import javax.net.SocketFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sockets for PostgreSQL's driver that bring a notification a millisecond sooner.
+ * Sockets for PostgreSQL's driver that deliver a notification a millisecond sooner.
  *
- * <p>After each notification the driver looks whether there is another one, by a read with a time-out of one millisecond, the
- * shortest that Java has, and returns the first one only when that has passed. So on the way of a lock from a process to a waiting
- * one, the waiter stands still for a millisecond that nobody needs. A socket of this factory ends such a read at once if no byte is
- * there. All else is as with a plain socket, TLS too.
+ * <p>After each notification the driver checks for another one, by a read with a time-out of one millisecond, the
+ * shortest that Java supports. It returns the first notification only after that read. This adds a millisecond to each
+ * hand-over of a lock. A socket of this factory ends such a read at once if no byte is available. In all other respects
+ * it behaves as a plain socket, also with TLS.
  *
- * <p>A client that {@link dev.holdfast.lock.LockClient#connect(String) LockClient.connect} made uses it, unless the address has a
- * {@code socketFactory} of its own. On a pool of the application, set the driver's property {@code socketFactory} to this class's
- * name. It is for all connections of the pool, since any of them may be the one that listens.
+ * <p>A client made by {@link dev.holdfast.lock.LockClient#connect(String) LockClient.connect} uses it, unless the
+ * address has a {@code socketFactory} of its own. On a pool of the application, set the driver's property
+ * {@code socketFactory} to this class's name. It then applies to all connections of the pool, since any of them may
+ * become the listening one.
  *
- * <p>Thread-safe, as its sockets are.
+ * <p>Thread-safe, and so are its sockets.
  */
 public final class PromptSocketFactory extends SocketFactory {
 
-    /** Creates it; for the driver. */
+    /** Called by the driver. */
     public PromptSocketFactory() {}
 
     @Override
@@ -73,7 +74,7 @@ public final class PromptSocketFactory extends SocketFactory {
     private static final class PromptSocket extends Socket {
         private static final int SHORTEST_MILLIS = 1;
 
-        /** The next read is one that only looks. */
+        /** Whether the next read only checks for data. */
         private volatile boolean looks;
 
         @Override
@@ -97,7 +98,7 @@ public final class PromptSocketFactory extends SocketFactory {
                     return super.read(bytes, from, length);
                 }
 
-                /** Only the first read: where TLS has begun to read a record, it goes on as on a plain socket. */
+                /** Applies to the first read only: once TLS has started to read a record, reads block as on a plain socket. */
                 private void endIfItLooks() throws IOException {
                     if (looks && available() == 0) {
                         throw new SocketTimeoutException("nothing has arrived");

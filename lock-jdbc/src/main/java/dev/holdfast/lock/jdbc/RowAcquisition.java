@@ -77,7 +77,7 @@ final class RowAcquisition {
                 case WAITING -> new AcquireResult.Busy(-1, ticket);
                 case NEW -> {
                     if (System.nanoTime() - leavesNanos >= 0) {
-                        throw new SQLException("given up meanwhile", "08000");
+                        throw new SQLException("the attempt was abandoned", "08000");
                     }
                     yield begin(request, deadlineNanos);
                 }

@@ -10,22 +10,22 @@ import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 
 /**
- * A connection of the data source for as long as it keeps, or waits for, one row's lock.
+ * A connection of the data source that holds, or waits for, one row's lock.
  *
- * <p>The server ends it when it has heard nothing for the length of a lease: PostgreSQL by
- * {@code idle_in_transaction_session_timeout}, which ends with the transaction; MySQL and MariaDB by {@code wait_timeout}, in
- * whole seconds, which is put back before the connection is.
+ * <p>The server ends it after it was silent for the length of a lease: PostgreSQL by
+ * {@code idle_in_transaction_session_timeout}, which ends with the transaction; MySQL and MariaDB by {@code wait_timeout},
+ * in whole seconds, which is restored before the connection is returned.
  *
- * <p>On MySQL and MariaDB the transaction reads what is committed: at the stricter levels InnoDB turns the lock of a record
- * into one of the gap before it when a page splits, and nobody could insert another name there until the lock is released.
+ * <p>On MySQL and MariaDB the transaction uses READ COMMITTED. At the stricter levels InnoDB turns the lock of a record into
+ * one of the gap before it when a page splits. Other names could then not be inserted there until the lock is released.
  *
- * <p>Nothing that is to last is written in its transaction, so a rollback ends it, which no database has to write down.
+ * <p>Nothing durable is written in its transaction, so a rollback ends it without a write to the log.
  *
- * <p>Used by one thread at a time, but for {@link #cancelWait}.
+ * <p>Used by one thread at a time, except {@link #cancelWait}.
  */
 final class RowSession {
 
-    /** What a try to lock the row came to. */
+    /** The result of an attempt to lock the row. */
     enum Outcome {
         LOCKED,
         BUSY,
@@ -75,7 +75,7 @@ final class RowSession {
         }
     }
 
-    /** Takes a connection, which may wait as the data source likes; what it needs of the server ends by the deadline. */
+    /** Takes a connection; the data source decides how long that may take. Statements on the new connection end by the deadline. */
     static RowSession open(Connections connections, Dialect dialect, RowStatements sql, long deadlineNanos)
             throws SQLException {
         Connection connection = connections.dataSource().getConnection();
@@ -91,7 +91,7 @@ final class RowSession {
         }
     }
 
-    /** The server's number of this connection; known once it has locked something. */
+    /** The server's number of this connection; available after the first lock. */
     long id() {
         return id;
     }
@@ -110,12 +110,12 @@ final class RowSession {
         }
     }
 
-    /** The name's last token as the statement that locked the row saw it, or none if that may be an old one. */
+    /** The name's last token as read by the statement that locked the row; empty if it may be out of date. */
     OptionalLong seenToken() {
         return seenToken;
     }
 
-    /** Waits in the database's queue; {@code BUSY} when it has waited for a while, or was cancelled without another failure. */
+    /** Waits in the database's queue; {@code BUSY} after one interval of waiting, or if cancelled without another failure. */
     Outcome awaitLock(byte[] name, long leaseMillis) throws SQLException {
         connection.setNetworkTimeout(Runnable::run, 4 * RowStatements.SLICE_SECONDS * 1_000);
         try (PreparedStatement statement = connection.prepareStatement(sql.waitLock())) {
@@ -139,7 +139,7 @@ final class RowSession {
         statement.setBytes(++index, name);
     }
 
-    /** PostgreSQL has aborted a transaction whose statement failed. */
+    /** On PostgreSQL a failed statement has aborted the transaction. */
     private Outcome lock(PreparedStatement statement) throws SQLException {
         usedNanos = System.nanoTime();
         try (ResultSet rows = statement.executeQuery()) {
@@ -165,7 +165,7 @@ final class RowSession {
         }
     }
 
-    /** MySQL's and MariaDB's limits, unless they are as wanted from the last time. */
+    /** Sets the limits of MySQL and MariaDB, unless they still have the required values. */
     private void limitSilence(long leaseMillis) throws SQLException {
         long seconds = (leaseMillis + 999) / 1_000;
         if (!dialect.mysqlFamily() || seconds == serverSeconds) {
@@ -179,7 +179,7 @@ final class RowSession {
         serverSeconds = seconds;
     }
 
-    /** One round trip, after which the server's patience starts anew. */
+    /** One round trip, which restarts the server's time-out for silent connections. */
     void heartbeat(int timeoutMillis) throws SQLException {
         connection.setNetworkTimeout(Runnable::run, timeoutMillis);
         usedNanos = System.nanoTime();
@@ -188,7 +188,7 @@ final class RowSession {
         }
     }
 
-    /** Gives up the row. */
+    /** Releases the row's lock. */
     void unlock(int timeoutMillis) throws SQLException {
         connections.requireOpen();
         connection.setNetworkTimeout(Runnable::run, timeoutMillis);
@@ -196,7 +196,7 @@ final class RowSession {
         rollback();
     }
 
-    /** MariaDB's driver leaves a rollback out after a failed statement, which may have locked the row all the same. */
+    /** MariaDB's driver skips a rollback after a failed statement, although that statement may have locked the row. */
     private void rollback() throws SQLException {
         if (dialect.mysqlFamily()) {
             execute("ROLLBACK");
@@ -206,9 +206,9 @@ final class RowSession {
     }
 
     /**
-     * Ends the wait of another thread, if the database is in it. It has to be repeated, as a server ignores what overtakes
-     * the statement; PostgreSQL's driver repeats it for a connection, but not for a statement. What comes too late may hit
-     * whatever is done next, so nothing but the end of its transaction is to be done with the connection first.
+     * Ends another thread's wait in the database. It has to be repeated, since a server ignores a request that arrives before
+     * the statement; PostgreSQL's driver repeats it for a connection, but not for a statement. A late request may cancel the
+     * next statement, so the connection's transaction must be ended before the connection is used for anything else.
      */
     void cancelWait() {
         Statement statement = waiting;

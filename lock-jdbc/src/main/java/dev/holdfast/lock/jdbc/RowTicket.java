@@ -6,7 +6,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 
-/** A waiter's place in the database's queue for a row, and who is to be told when its turn has come. Thread-safe. */
+/** A waiter's entry in the database's queue for a row, with the callback for its grant. Thread-safe. */
 final class RowTicket implements Ticket {
     private record Listener(Runnable onMaybeFree) {}
 
@@ -18,7 +18,7 @@ final class RowTicket implements Ticket {
         this.executor = executor;
     }
 
-    /** Its turn may have come: now, or before anybody listened. */
+    /** Called when the lock may be free; may come before a callback is set. */
     void call() {
         called = true;
         listeners.forEach(listener -> listener.onMaybeFree().run());

@@ -11,25 +11,26 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps the secrets of a JDBC address out of exceptions whose messages a driver or a pool wrote.
+ * Masks the secrets of a JDBC address in the messages of exceptions from a driver or a pool.
  *
- * <p><b>The rule.</b> A secret is masked wherever it stands behind a name such as {@code password=}. Elsewhere it is masked
+ * <p><b>The rule.</b> A secret is masked wherever it follows a name such as {@code password=}. Elsewhere it is masked
  *
  * <ul>
- *   <li>not at all if it occurs in what an address shows anyway, the URL without parameters and the user: there it says
- *       nothing, and {@code database "shop" does not exist} must stay readable where the password is {@code shop} too;
- *   <li>as a word of its own, if it is shorter than eight characters, since it may be part of many words;
+ *   <li>not at all if it occurs in the public part of the address, the URL without parameters and the user: there it
+ *       reveals nothing, and {@code database "shop" does not exist} must stay readable if the password is {@code shop};
+ *   <li>as a whole word, if it is shorter than eight characters, since it may be part of many words;
  *   <li>everywhere, if it is longer.
  * </ul>
  *
- * <p>What needs no mask is passed on as it is. Otherwise the exception and its causes are replaced by masked copies, which
- * keep the stack traces and, of an {@link SQLException}, state and code; the name of a cause's class begins its text.
+ * <p>An exception without secrets is returned unchanged. Otherwise the exception and its causes are replaced by masked
+ * copies. They keep the stack traces, and the state and code of an {@link SQLException}. The text of each cause begins
+ * with the name of its class.
  */
 final class SafeMessages {
     private static final String NAMES = "password|passwd|pwd|secret|token|credential";
     private static final Pattern SECRET = Pattern.compile("(?i)" + NAMES);
 
-    /** A shorter one is in every message. */
+    /** A shorter text occurs in every message. */
     private static final int SHORTEST = 4;
 
     private static final int LONG = 8;
@@ -60,7 +61,7 @@ final class SafeMessages {
                         : quoted);
     }
 
-    /** Returns the exception itself if it tells no secret, else a masked one of the same kind. */
+    /** Returns the exception itself if it reveals no secret, else a masked copy of the same kind. */
     static RuntimeException without(JdbcAddress address, RuntimeException e) {
         SafeMessages messages = new SafeMessages(address);
         if (!messages.tells(e, 0)) {

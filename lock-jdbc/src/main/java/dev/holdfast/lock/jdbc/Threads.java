@@ -10,23 +10,23 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TransferQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Threads of this module: daemons, made when no idle one is there, and gone after ten idle seconds. */
+/** Threads of this module: daemons, started when no idle thread is available, and ended after ten idle seconds. */
 final class Threads {
     private static final Duration KEEP = Duration.ofSeconds(10);
 
     private Threads() {}
 
-    /** Runs tasks on at most so many threads; the rest waits in a queue. */
+    /** Runs tasks on at most that number of threads; further tasks wait in a queue. */
     static ExecutorService atMost(int threads, String prefix) {
         return atMost(threads, prefix, KEEP);
     }
 
-    /** The same, with threads that end when they have been idle for so long. */
+    /** The same, with an idle time after which threads end. */
     static ExecutorService atMost(int threads, String prefix, Duration keep) {
         return new IdleFirst(threads, keep, new LinkedTransferQueue<>(), factory(prefix));
     }
 
-    /** A pool of that size begins a thread for each of its first tasks, also where others are idle: then those take turns. */
+    /** A plain thread pool starts a thread for each of its first tasks even if others are idle. This one reuses idle threads. */
     private static final class IdleFirst extends ThreadPoolExecutor {
         private final TransferQueue<Runnable> queue;
 
@@ -36,7 +36,7 @@ final class Threads {
             allowCoreThreadTimeOut(true);
         }
 
-        /** The queue gives the task to a thread that waits in it, or does nothing. */
+        /** Hands the task to a thread that waits in the queue, if there is one. */
         @Override
         public void execute(Runnable task) {
             if (isShutdown() || !queue.tryTransfer(task)) {
@@ -45,13 +45,13 @@ final class Threads {
         }
     }
 
-    /** As many threads as there is work, for work that something else bounds. */
+    /** One thread per task, for work that is bounded elsewhere. */
     static ExecutorService unbounded(String prefix) {
         return new ThreadPoolExecutor(
                 0, Integer.MAX_VALUE, KEEP.toSeconds(), TimeUnit.SECONDS, new SynchronousQueue<>(), factory(prefix));
     }
 
-    /** A thread for one task that may hang for as long as a driver or a pool likes. */
+    /** Starts a thread for one task, which may hang in a driver or a pool. */
     static Thread start(String name, Runnable task) {
         Thread thread = new Helper(task, name);
         thread.start();
@@ -63,7 +63,7 @@ final class Threads {
         return task -> new Helper(task, prefix + count.incrementAndGet());
     }
 
-    /** Whether the current thread is one of these, so that no caller of ours waits on it. */
+    /** Whether the current thread belongs to this module, so that no caller waits for it directly. */
     static boolean isOurs() {
         return Thread.currentThread() instanceof Helper;
     }

@@ -7,14 +7,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Does work on a connection whatever defaults its pool gave it, and gives it back as it was.
+ * Does work on a connection, whatever the defaults of its pool, and restores the connection's settings afterwards.
  *
- * <p>Each statement is committed by itself, in the server: a client that dies leaves no row locked. On a connection with
- * auto-commit that costs nothing. PostgreSQL's and H2's drivers keep that setting to themselves; with MySQL and MariaDB switching it
- * on and off again costs a round trip each. A read-only default is found by the first statement that it refuses, remembered once
- * a statement has worked without it, and lifted from then on; on PostgreSQL that takes a transaction, which the server ends when
- * it hears no more of it. The isolation level is left alone: each piece of work is one statement, or several that do not need
- * each other, and a conflict that only the stricter levels report is tried again.
+ * <p>Each statement is committed by itself, in the server: a client that crashes leaves no row locked. On a connection with
+ * auto-commit that costs nothing. PostgreSQL's and H2's drivers keep that setting on the client; on MySQL and MariaDB
+ * switching it on and off costs a round trip each. A read-only default is detected by the first statement that it refuses.
+ * Once a statement has succeeded without the default, it is lifted for all later ones. On PostgreSQL that takes a
+ * transaction, which the server ends if the client falls silent. The isolation level is left unchanged: each piece of work
+ * is one statement, or several independent ones. A conflict that only the stricter levels report is retried.
  *
  * <p>Thread-safe.
  */
@@ -30,9 +30,9 @@ final class TransactionRunner {
     }
 
     /**
-     * Runs the work, which ends by the deadline, however many statements it has.
+     * Runs the work, which ends by the deadline, regardless of its number of statements.
      *
-     * @throws SQLException as the work; a {@link JdbcFailure#CONFLICT} was tried again for as long as the deadline allows
+     * @throws SQLException if the work fails; a {@link JdbcFailure#CONFLICT} is retried until the deadline
      */
     <T> T run(Connection taken, long deadlineNanos, SqlWork<T> work) throws SQLException {
         Connection connection = BoundedConnection.of(taken, deadlineNanos);
@@ -69,7 +69,7 @@ final class TransactionRunner {
         T result = dialect == Dialect.POSTGRESQL
                 ? inReadWriteTransaction(connection, deadlineNanos, work)
                 : withAutoCommit(connection, c -> readWrite(c, work));
-        readOnlyDefault = true; // a standby refuses this as well, and may be a primary soon
+        readOnlyDefault = true; // only after success: a standby refuses this as well, and may become a primary
         return result;
     }
 
@@ -90,7 +90,7 @@ final class TransactionRunner {
         }
     }
 
-    /** The driver's setting, and on MySQL and MariaDB the session's, which the server may have by default. */
+    /** Lifts the driver's setting, and on MySQL and MariaDB the session's, for which the server may set a default. */
     private <T> T readWrite(Connection connection, SqlWork<T> work) throws SQLException {
         boolean readOnly = connection.isReadOnly();
         if (readOnly) {
@@ -113,7 +113,7 @@ final class TransactionRunner {
         }
     }
 
-    /** PostgreSQL has a read-only default that is to be lifted for one transaction, before its first statement. */
+    /** On PostgreSQL, lifts a read-only default for one transaction, before its first statement. */
     private static <T> T inReadWriteTransaction(Connection connection, long deadlineNanos, SqlWork<T> work)
             throws SQLException {
         boolean autoCommit = connection.getAutoCommit();
@@ -140,9 +140,9 @@ final class TransactionRunner {
     }
 
     /**
-     * Lets the present transaction write.
+     * Makes the current transaction writable.
      *
-     * @throws SQLException as {@link JdbcFailure#READ_ONLY} if the server is a standby, which says that it lacks the feature
+     * @throws SQLException as {@link JdbcFailure#READ_ONLY} if the server is a standby, which reports an unsupported feature
      */
     static void liftReadOnly(Connection connection, String more) throws SQLException {
         try {
@@ -175,16 +175,17 @@ final class TransactionRunner {
         try {
             connection.rollback();
         } catch (SQLException e) {
-            // The failure that led here says more; a connection that cannot roll back is broken and its pool drops it.
+            // The original failure is more useful; a connection that cannot roll back is broken, and its pool evicts
+            // it.
         }
     }
 
-    /** What led to a failure here says more; a connection on which this fails is broken, and its pool drops it. */
+    /** Hides a failure, since the original one is more useful. If this fails, the connection is broken and its pool evicts it. */
     private static void restoreQuietly(BoundedExecutor.SqlCall<?> restore) {
         try {
             restore.run();
         } catch (SQLException e) {
-            // Broken.
+            // The connection is broken.
         }
     }
 
@@ -203,7 +204,7 @@ final class TransactionRunner {
                 connection.setAutoCommit(autoCommit);
             }
         } catch (SQLException e) {
-            // Broken; see rollbackQuietly.
+            // The connection is broken; see rollbackQuietly.
         }
     }
 
@@ -211,7 +212,7 @@ final class TransactionRunner {
         try {
             connection.setNetworkTimeout(Runnable::run, millis);
         } catch (SQLException e) {
-            // Broken; see rollbackQuietly.
+            // The connection is broken; see rollbackQuietly.
         }
     }
 }

@@ -14,11 +14,11 @@ final class TransactionTable {
 
     private TransactionTable() {}
 
-    /** Two processes may create it at once, and one of them fail: what counts is that it is there afterwards. */
+    /** If two processes create it at once, one of them may fail. The table counts as created if it exists afterwards. */
     static void create(DataSource dataSource, Duration timeout) {
         long timeoutMillis = Math.max(1, timeout.toMillis());
         long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
-        // The dialect is not known yet: H2's executor does what is right for all, at the price of a thread.
+        // The dialect is not known yet: the settings for H2 are correct for all databases, and cost a thread.
         try (Connections connections = Connections.shared(dataSource, timeoutMillis);
                 BoundedExecutor executor = new BoundedExecutor(connections, Dialect.H2)) {
             Dialect dialect = executor.run(timeoutMillis, connection -> Dialect.of(connection.getMetaData()));

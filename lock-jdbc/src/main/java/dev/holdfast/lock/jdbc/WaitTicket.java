@@ -12,7 +12,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
-/** One acquisition that waits for a name, and how long it is going to poll where nobody calls it. Thread-safe. */
+/** One acquisition that waits for a name, and its polling interval without notifications. Thread-safe. */
 final class WaitTicket implements Ticket {
     private static final long FIRST_POLL_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
     private static final long LAST_POLL_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -33,12 +33,12 @@ final class WaitTicket implements Ticket {
         return acquisition.name();
     }
 
-    /** Others may hold permits still, and yet have made room since it asked: that the row is held does not tell. */
+    /** Whether permits may have become free since the last attempt; the row may still be held by others, so it does not show that. */
     boolean mayHaveMissedRoom() {
         return acquisition.demand() instanceof Demand.Permits;
     }
 
-    /** What the notification of its release says. */
+    /** The payload of the notification of its release. */
     String payload() {
         return payload;
     }
@@ -59,7 +59,7 @@ final class WaitTicket implements Ticket {
         return onMaybeFree != null;
     }
 
-    /** Its turn may have come. */
+    /** Called when the lock may be free. */
     void call() {
         Runnable listener = onMaybeFree;
         if (listener != null) {
@@ -67,7 +67,7 @@ final class WaitTicket implements Ticket {
         }
     }
 
-    /** It has told the database that it waits, or is about to. */
+    /** Called when its announcement is written, or about to be. */
     void announced() {
         announcedNanos = System.nanoTime();
     }

@@ -34,7 +34,7 @@ final class DriverParametersTest {
     void unknownParameter_isRefused(String uri) {
         assertThatThrownBy(() -> new JdbcLockProvider().connect(uri, HASTY))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("does not know")
+                .hasMessageContaining("does not support")
                 .hasMessageContaining("number " + (uri.contains("nosuch") ? 4 : 1));
     }
 
@@ -165,9 +165,9 @@ final class DriverParametersTest {
             check("jdbc:" + kind + "://h/db?" + name + "=true");
         }
         assertThatThrownBy(() -> check("jdbc:" + kind + "://h/db?" + names.split(" ")[0] + "x=true"))
-                .hasMessageContaining("does not know, and would ignore: number 1, those of holdfast not counted;")
+                .hasMessageContaining("does not support and would ignore: number 1, not counting those of holdfast;")
                 .hasMessageEndingWith(
-                        "; check its spelling, upper and lower case too, or write a & of a password as %26");
+                        "; check its spelling and its case, or write a & of a password as %26");
     }
 
     /** A wrapper does not list the properties that it passes on; those without relation to TLS are not checked. */
@@ -225,7 +225,7 @@ final class DriverParametersTest {
     @Test
     void refusal_namesTheParametersThatBeginAlike_andNoOthers() {
         assertThatThrownBy(() -> check("jdbc:postgresql://h/db?loginTimeoutt=1"))
-                .hasMessageMatching(".*; parameters of the driver that begin alike: \\[log\\w+(, log\\w+)*]; check .*")
+                .hasMessageMatching(".*; parameters of the driver with the same beginning: \\[log\\w+(, log\\w+)*]; check .*")
                 .hasMessageContaining("loginTimeout");
     }
 }

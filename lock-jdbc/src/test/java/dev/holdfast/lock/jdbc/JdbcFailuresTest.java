@@ -117,7 +117,7 @@ final class JdbcFailuresTest {
         "42P01, true, the database refuses the statement, 'check its version and the table''s columns against the schema file'",
         "42501, true, the database refuses the statement, 'check its version and the table''s columns against the schema file'",
         "42601, true, the database refuses the statement, 'check its version and the table''s columns against the schema file'",
-        "40001, false, other transactions of the database were in the way, do not keep transactions open on the lock table",
+        "40001, false, other transactions of the database conflicted with every attempt, do not keep transactions open on the lock table",
         "08006, false, no usable answer from the database, 'the outcome is unknown; check the server, the network and the"
                 + " pool''s size'"
     })

@@ -103,7 +103,7 @@ final class JdbcUriTest {
         "?holdfast.poolSize=x, from 1 to 999",
         "?holdfast.notifications=1, holdfast.notifications in the JDBC URL must be",
         "?holdfast.TABLE=a&HOLDFAST.table=b, parameter holdfast.table appears twice",
-        "?holdfast.pool=a, 'known are holdfast.table, holdfast.createTable, holdfast.strategy, holdfast.notifications and"
+        "?holdfast.pool=a, 'valid parameters are holdfast.table, holdfast.createTable, holdfast.strategy, holdfast.notifications and"
                 + " holdfast.poolSize'"
     })
     void wrong_isRefused(String parameters, String message) {

@@ -70,7 +70,7 @@ final class LockedRowHolderTest extends RecordedRowLocks {
                         LossReason.SESSION_LOST, "the connection that held its row has ended: broken"));
         assertThat(db.events()).contains("1 abort");
         assertThat(renew(backend, grant))
-                .isEqualTo(new RenewResult.Lost(LossReason.SESSION_LOST, "its row is not locked any more"));
+                .isEqualTo(new RenewResult.Lost(LossReason.SESSION_LOST, "its row is no longer locked"));
     }
 
     @Test

@@ -33,7 +33,7 @@ final class RowAcquisitionTest {
             long deadlineNanos = leftNanos + TimeUnit.SECONDS.toNanos(5);
             assertThatThrownBy(() -> locks.holdFor(late).tryAcquire(request(late), leftNanos, deadlineNanos))
                     .isInstanceOf(SQLException.class)
-                    .hasMessageContaining("given up meanwhile");
+                    .hasMessageContaining("the attempt was abandoned");
 
             assertThat(locks.hold(late.owner())).isNull();
             assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isZero();
