@@ -26,15 +26,15 @@ final class Withdrawals {
 
     private final EtcdCalls calls;
     private final EtcdRemoval removal;
-    private final Consumer<EtcdAcquisition> forget;
+    private final Consumer<EtcdAcquisition> onEnded;
     private final Set<EtcdAcquisition> failed = new LinkedHashSet<>();
     private boolean planned;
     private long pauseMillis = FIRST_PAUSE_MILLIS;
 
-    Withdrawals(EtcdCalls calls, EtcdRemoval removal, Consumer<EtcdAcquisition> forget) {
+    Withdrawals(EtcdCalls calls, EtcdRemoval removal, Consumer<EtcdAcquisition> onEnded) {
         this.calls = calls;
         this.removal = removal;
-        this.forget = forget;
+        this.onEnded = onEnded;
     }
 
     /**
@@ -58,13 +58,13 @@ final class Withdrawals {
     private CompletableFuture<Boolean> once(EtcdAcquisition acquisition, long revision, Deadline deadline) {
         acquisition.beginEnd();
         if (acquisition.isGone()) {
-            forget.accept(acquisition);
+            onEnded.accept(acquisition);
             return CompletableFuture.completedFuture(false);
         }
         return removal.of(acquisition, revision, acquisition.openCreations(), deadline)
                 .thenApply(there -> {
                     acquisition.markTombstoned();
-                    forget.accept(acquisition);
+                    onEnded.accept(acquisition);
                     return there;
                 });
     }
@@ -120,14 +120,15 @@ final class Withdrawals {
         if (on.stream().anyMatch(lease -> lease.certainNanos(now) >= -lease.ttlNanos())) {
             return CompletableFuture.failedFuture(failure);
         }
-        List<CompletableFuture<Void>> asked = on.stream().map(this::ask).toList();
-        return CompletableFuture.allOf(asked.toArray(CompletableFuture[]::new)).thenCompose(nothing -> {
-            if (!on.stream().allMatch(SharedLease::isGone)) {
-                return CompletableFuture.failedFuture(failure);
-            }
-            forget.accept(acquisition);
-            return CompletableFuture.completedFuture(false);
-        });
+        List<CompletableFuture<Void>> answers = on.stream().map(this::ask).toList();
+        return CompletableFuture.allOf(answers.toArray(CompletableFuture[]::new))
+                .thenCompose(nothing -> {
+                    if (!on.stream().allMatch(SharedLease::isGone)) {
+                        return CompletableFuture.failedFuture(failure);
+                    }
+                    onEnded.accept(acquisition);
+                    return CompletableFuture.completedFuture(false);
+                });
     }
 
     private CompletableFuture<Void> ask(SharedLease lease) {
