@@ -13,11 +13,16 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /**
- * Locks on etcd; start at {@link dev.holdfast.lock.etcd.EtcdLocks}, or at {@link
- * dev.holdfast.lock.LockClient#connect(String)} with {@code etcd://host:2379}.
+ * Ends acquisitions on the server, by {@link EtcdRemoval}, and repeats each failed removal: a remaining key does not
+ * expire while other locks renew its lease. The engine also repeats its own requests without end, and makes no new ones
+ * while too many wait. But it tries only once to remove what a refused attempt may have left, and does not take part in
+ * removals after a loss: only this class repeats those. The first success ends both.
  *
- * <p>Each acquisition has its own key below the lock's name, on a lease that all locks of a client and TTL share. The
- * oldest key holds the lock; its create revision is the fencing token. A waiter watches only the keys ahead of its own.
+ * <p>One removal is tried at a time, with a pause that doubles while removals fail, until it succeeds or etcd reports
+ * that the leases are gone. Their end by our clock proves nothing: a cluster without a leader ends no lease, and a new
+ * leader extends them all.
+ *
+ * <p>Thread-safe: the set of failed removals is confined to the executor's one thread.
  */
 final class Withdrawals {
     private static final long FIRST_PAUSE_MILLIS = 500;
