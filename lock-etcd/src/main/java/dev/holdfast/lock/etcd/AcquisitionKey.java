@@ -32,7 +32,7 @@ final class AcquisitionKey {
         this.value = EtcdValue.of(id.owner(), identity);
         // Right if only this client has permits. If it has all of them, this acquisition must wait anyway.
         this.firstSlot =
-                id.demand() instanceof Demand.Permits asked && slot.number() < asked.limit() ? slot.number() + 1 : 0;
+                id.demand() instanceof Demand.Permits wanted && slot.number() < wanted.limit() ? slot.number() + 1 : 0;
     }
 
     AcquisitionId id() {
@@ -60,10 +60,10 @@ final class AcquisitionKey {
 
     /** The value of the key. It is unique to the acquisition, and constant except for the slot of permits. */
     ByteSequence value(int permitSlot) {
-        return id.demand() instanceof Demand.Permits asked ? EtcdValue.ofPermits(value, asked, permitSlot) : value;
+        return id.demand() instanceof Demand.Permits wanted ? EtcdValue.ofPermits(value, wanted, permitSlot) : value;
     }
 
-    /** Puts the key on the lease. The value stays as it is, unless the plan changes its slot. */
+    /** Puts the key on the lease. The value stays the same, unless the plan changes its slot. */
     Op put(KeyWrite write, @Nullable SlotPlan plan) {
         PutOption lease = PutOption.builder().withLeaseId(write.lease().id()).build();
         Op same = Op.put(bytes, value(write.slot()), lease);

@@ -81,7 +81,7 @@ final class Authentication implements ClientInterceptor {
                             @Override
                             public void onClose(Status status, Metadata trailers) {
                                 if (EtcdFailures.isTokenRefused(status.asRuntimeException())) {
-                                    token.forget();
+                                    token.discard();
                                 }
                                 super.onClose(status, trailers);
                             }
@@ -123,7 +123,7 @@ final class Authentication implements ClientInterceptor {
             });
         }
 
-        void forget() {
+        void discard() {
             Login login = used;
             if (login != null) {
                 current.compareAndSet(login, null);

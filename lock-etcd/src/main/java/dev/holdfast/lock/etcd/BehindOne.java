@@ -37,8 +37,8 @@ record BehindOne(EtcdAcquisition acquisition, ByteSequence before, long created,
     }
 
     @Override
-    public boolean onEvents(WatchResponse heard) {
-        return heard.getEvents().stream().anyMatch(event -> event.getEventType() == WatchEvent.EventType.DELETE);
+    public boolean onEvents(WatchResponse response) {
+        return response.getEvents().stream().anyMatch(event -> event.getEventType() == WatchEvent.EventType.DELETE);
     }
 
     @Override

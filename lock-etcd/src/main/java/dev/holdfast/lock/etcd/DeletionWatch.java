@@ -77,7 +77,7 @@ final class DeletionWatch implements Subscription {
                     ticket.watched(),
                     ticket.watchOption(),
                     Watch.listener(
-                            response -> heard(mine, response),
+                            response -> received(mine, response),
                             failure -> broken(mine, failure),
                             () -> broken(mine, new CancellationException("ended by the client library"))));
             replace(opened);
@@ -89,7 +89,7 @@ final class DeletionWatch implements Subscription {
         }
     }
 
-    private void heard(int from, WatchResponse response) {
+    private void received(int from, WatchResponse response) {
         if (closed || from != generation.get()) {
             return;
         }

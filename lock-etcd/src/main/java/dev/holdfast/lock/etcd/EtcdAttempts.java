@@ -57,7 +57,7 @@ record EtcdAttempts(
     /** Polls; writes only if something has changed. */
     private CompletableFuture<AcquireResult> look(
             EtcdAcquisition acquisition, EtcdTicket ticket, AcquireRequest request, Deadline deadline) {
-        return calls.bounded(new WaiterLook(calls, protocol).isUnchanged(ticket), deadline.leftMillis())
+        return calls.bounded(new WaiterLook(calls, protocol).poll(ticket), deadline.leftMillis())
                 .thenCompose(unchanged -> unchanged
                         ? CompletableFuture.completedFuture(new AcquireResult.Busy(-1, ticket))
                         : write(acquisition, request, deadline, true));
@@ -165,8 +165,8 @@ record EtcdAttempts(
             return CompletableFuture.completedFuture(grant(acquisition, request, deadline, held));
         }
         boolean enough = certainMillis(acquisition, request, deadline) >= request.leaseMillis() / 2;
-        long patience = Math.min(deadline.leftMillis() / 2, enough ? 100 : Long.MAX_VALUE);
-        return calls.bounded(fresh, patience).handle((ok, failure) -> grant(acquisition, request, deadline, held));
+        long waitMillis = Math.min(deadline.leftMillis() / 2, enough ? 100 : Long.MAX_VALUE);
+        return calls.bounded(fresh, waitMillis).handle((ok, failure) -> grant(acquisition, request, deadline, held));
     }
 
     private static long certainMillis(EtcdAcquisition acquisition, AcquireRequest request, Deadline deadline) {

@@ -22,7 +22,7 @@ import java.util.List;
  * <p>Different pairs of prefix and name never meet, in either mode and across them, also where one prefix begins with
  * another. A prefix ends with {@code /} and has no {@code ~}; a name is percent-encoded and has neither. So a key without
  * {@code ~} is a single key, and its last {@code /} ends its prefix; in every other key the first {@code ~} does, what
- * follows it tells queues from tombstones, and the next {@code /} ends the name.
+ * follows it distinguishes queues from tombstones, and the next {@code /} ends the name.
  *
  * @param prefix what all keys begin with
  */

@@ -64,11 +64,11 @@ final class EtcdLockBackend implements LockBackend {
         this.calls = new EtcdCalls(connection.client(), executor);
         this.leases = new SharedLeases(calls, this::leaseEnded);
         ConditionalWrite writes = new ConditionalWrite(calls, keys, leases);
-        this.attempts = new EtcdAttempts(calls, protocol, leases, writes, slots, this::forget, this::voided);
+        this.attempts = new EtcdAttempts(calls, protocol, leases, writes, slots, this::remove, this::voided);
         this.renewal = new EtcdRenewal(calls, leases, writes, this::lost);
         this.names = new NameWatches(calls);
         this.handOver = new HandOver(leases);
-        this.withdrawals = new Withdrawals(calls, new EtcdRemoval(calls, protocol, keys, leases), this::forget);
+        this.withdrawals = new Withdrawals(calls, new EtcdRemoval(calls, protocol, keys, leases), this::remove);
     }
 
     @Override
@@ -160,7 +160,7 @@ final class EtcdLockBackend implements LockBackend {
         return acquisitions.size() + slots.names();
     }
 
-    private void forget(EtcdAcquisition acquisition) {
+    private void remove(EtcdAcquisition acquisition) {
         List<SharedLease> on = acquisition.possibleLeases();
         acquisition.end();
         if (acquisitions.remove(acquisition.id().owner(), acquisition)) {
@@ -182,7 +182,7 @@ final class EtcdLockBackend implements LockBackend {
         boolean isGone = acquisition.lease() != null
                 && acquisition.possibleLeases().stream().allMatch(SharedLease::isGone);
         if (isGone && acquisition.openCreations().isEmpty()) {
-            forget(acquisition);
+            remove(acquisition);
             return;
         }
         Deadline deadline = new Deadline(System.nanoTime(), LATE_MILLIS);
@@ -191,7 +191,7 @@ final class EtcdLockBackend implements LockBackend {
                 LOG.debug("{}: could not be removed; its leases will expire", acquisition.key(), failure);
                 acquisition.possibleLeases().forEach(SharedLease::condemn);
                 acquisition.openCreations().forEach(SharedLease::condemn);
-                forget(acquisition);
+                remove(acquisition);
             }
         });
     }
@@ -208,7 +208,7 @@ final class EtcdLockBackend implements LockBackend {
         if (acquisition.isEnding()) {
             if (acquisition.openCreations().isEmpty()
                     && acquisition.possibleLeases().stream().allMatch(SharedLease::isGone)) {
-                forget(acquisition);
+                remove(acquisition);
             }
         } else if (!acquisition.isHeld() || grant == null) {
             acquisition.wake();

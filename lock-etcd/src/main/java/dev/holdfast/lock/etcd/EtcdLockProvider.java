@@ -31,7 +31,6 @@ import javax.net.ssl.SSLException;
  * certificate is checked against, by default the host's).
  */
 public final class EtcdLockProvider implements LockProvider {
-    static final Set<String> SCHEMES = Set.of("etcd", "etcds");
 
     private static final GetOption ONE_KEY =
             GetOption.builder().isPrefix(true).withKeysOnly(true).withLimit(1).build();
@@ -52,7 +51,7 @@ public final class EtcdLockProvider implements LockProvider {
 
     @Override
     public Set<String> schemes() {
-        return SCHEMES;
+        return EtcdUri.SCHEMES;
     }
 
     @Override

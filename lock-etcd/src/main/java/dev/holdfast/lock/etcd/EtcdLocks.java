@@ -117,7 +117,7 @@ public final class EtcdLocks {
      * }</pre>
      *
      * <p>The transaction must go to the same cluster, by a client with the same namespace. The comparison stays true
-     * when the lock is handed from thread to thread within this process: it tells processes apart, not threads.
+     * when the lock is handed from thread to thread within this process: it distinguishes processes, not threads.
      *
      * @param lease a lease of a client on etcd
      * @return the comparison; false on the server as soon as the lock is released, expired or deleted

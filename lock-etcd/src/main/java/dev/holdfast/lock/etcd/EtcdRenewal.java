@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
  * there are. The keep-alive alone would not detect that an operator has deleted a key, because the lease continues
  * without it. After two key requests in a row without an answer, the grants on that lease are uncertain.
  *
- * <p>After a change of leader, each key is written once more, on a lease that the old leader does not have ({@link
+ * <p>After a change of leader, each key is written again, on a lease that the old leader does not have ({@link
  * SharedLeases} explains why). Before that, the new lease is confirmed no earlier than the old one, so the reported
  * validity holds on either lease. While that write has no answer, both leases are renewed, and the reported validity is
  * that of the lease that ends first ({@link ConditionalWrite}, 3).

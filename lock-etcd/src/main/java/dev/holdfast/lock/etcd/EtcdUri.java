@@ -13,12 +13,14 @@ import org.jspecify.annotations.Nullable;
  * @param uri its parts
  */
 record EtcdUri(LockUri uri) {
+    static final Set<String> SCHEMES = Set.of("etcd", "etcds");
+
     private static final Set<String> PARAMETERS = Set.of("prefix", "mode", "ca", "cert", "key", "authority");
     private static final int DEFAULT_PORT = 2379;
 
     static EtcdUri parse(String text) {
         LockUri uri = LockUri.parse(text, PARAMETERS);
-        if (!EtcdLockProvider.SCHEMES.contains(uri.scheme())) {
+        if (!SCHEMES.contains(uri.scheme())) {
             throw uri.malformed("the scheme is not one of etcd; write etcd:// or, encrypted, etcds://");
         }
         uri.refusePath();

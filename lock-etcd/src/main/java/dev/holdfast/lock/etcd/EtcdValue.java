@@ -26,10 +26,10 @@ final class EtcdValue {
     }
 
     /** The same with a slot; {@code value} is one that {@link #of} made. */
-    static ByteSequence ofPermits(ByteSequence value, Demand.Permits asked, int slot) {
+    static ByteSequence ofPermits(ByteSequence value, Demand.Permits wanted, int slot) {
         String[] parts = value.toString(StandardCharsets.UTF_8).split(" ", 3);
-        return EtcdKeys.bytes(
-                parts[0] + " " + parts[1] + " " + asked.permits() + "/" + asked.limit() + "/" + slot + " " + parts[2]);
+        return EtcdKeys.bytes(parts[0] + " " + parts[1] + " " + wanted.permits() + "/" + wanted.limit() + "/" + slot
+                + " " + parts[2]);
     }
 
     /** Replaces the slot in any client's value of permits; all other bytes stay the same. */

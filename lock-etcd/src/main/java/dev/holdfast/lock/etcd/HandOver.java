@@ -18,24 +18,24 @@ record HandOver(SharedLeases leases) {
     /** Returns whether the waiter was granted the lock. */
     boolean to(ShortLine line) {
         EtcdAcquisition acquisition = line.acquisition();
-        AcquisitionPhase.Attempt asked = acquisition.attempt();
+        AcquisitionPhase.Attempt attempt = acquisition.attempt();
         KeyState seen = acquisition.seen();
-        if (asked == null || !mayHold(acquisition, seen) || !line.isFirst(seen.created())) {
+        if (attempt == null || !mayHold(acquisition, seen) || !line.isFirst(seen.created())) {
             return false;
         }
-        AcquireRequest request = asked.request();
+        AcquireRequest request = attempt.request();
         Consumer<Grant> onHandOver = request.onHandOver();
-        long certainMillis = TimeUnit.NANOSECONDS.toMillis(acquisition.certainNanos(asked.nanos()));
+        long certainMillis = TimeUnit.NANOSECONDS.toMillis(acquisition.certainNanos(attempt.nanos()));
         if (onHandOver == null || certainMillis < 1) {
             return false;
         }
         long leaseMillis = Math.min(request.leaseMillis(), certainMillis);
-        long sinceMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - asked.nanos());
+        long sinceMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - attempt.nanos());
         if (leaseMillis - sinceMillis <= leaseMillis / 3) {
             return false; // too little time is left for the engine, so the waiter makes an attempt
         }
         Grant grant = new Grant(request.acquisition(), seen.created(), leaseMillis, 0, acquisition);
-        if (!acquisition.handOver(grant, asked)) {
+        if (!acquisition.handOver(grant, attempt)) {
             return false;
         }
         onHandOver.accept(grant);

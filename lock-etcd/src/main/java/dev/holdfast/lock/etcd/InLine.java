@@ -75,11 +75,11 @@ final class InLine implements EtcdTicket {
     }
 
     @Override
-    public boolean onEvents(WatchResponse heard) {
+    public boolean onEvents(WatchResponse response) {
         boolean limitChanged = false;
         mutex.lock();
         try {
-            for (WatchEvent event : heard.getEvents()) {
+            for (WatchEvent event : response.getEvents()) {
                 KeyValue key = event.getKeyValue();
                 if (event.getEventType() == WatchEvent.EventType.DELETE && key.getModRevision() > line.revision()) {
                     limitChanged |= PermitLine.isLimit(key);
@@ -87,7 +87,7 @@ final class InLine implements EtcdTicket {
                     line = line.without(key.getKey());
                 }
             }
-            return limitChanged || !heard.getEvents().isEmpty() && isFree();
+            return limitChanged || !response.getEvents().isEmpty() && planTurn();
         } finally {
             mutex.unlock();
         }
@@ -109,13 +109,14 @@ final class InLine implements EtcdTicket {
                     line = line.without(key);
                 }
             }
-            return isFree();
+            return planTurn();
         } finally {
             mutex.unlock();
         }
     }
 
-    private boolean isFree() {
+    /** Plans the next attempt if there is room; returns whether the waiter must be notified. */
+    private boolean planTurn() {
         PermitLine.Turn turn = line.turnOf(acquisition);
         if (turn instanceof PermitLine.Turn.Room room) {
             acquisition.plan(room.plan());

@@ -138,12 +138,12 @@ final class NameWatch implements Watched {
 
     /** Notifies the waiters; the watch itself has no callback. */
     @Override
-    public boolean onEvents(WatchResponse heard) {
-        List<ShortLine.Deletion> deletions = ShortLine.Deletion.of(heard);
+    public boolean onEvents(WatchResponse response) {
+        List<ShortLine.Deletion> deletions = ShortLine.Deletion.of(response);
         notifyWaiters(
                 () -> {
-                    if (heard.isCreatedNotify()) {
-                        since = heard.getHeader().getRevision();
+                    if (response.isCreatedNotify()) {
+                        since = response.getHeader().getRevision();
                         recent.clear();
                         waiters.forEach(waiter -> waiter.line.watchFrom(since));
                     }

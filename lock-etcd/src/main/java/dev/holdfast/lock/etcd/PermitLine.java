@@ -104,7 +104,7 @@ final class PermitLine {
     }
 
     Turn turnOf(Mine mine) {
-        Demand.Permits asked = (Demand.Permits) mine.id().demand();
+        Demand.Permits wanted = (Demand.Permits) mine.id().demand();
         int index = indexOf(mine);
         if (index < 0) {
             return new Turn.Gone();
@@ -113,8 +113,8 @@ final class PermitLine {
         if (slot > 0 && mine.isGranted(entries.get(index).getCreateRevision(), slot)) {
             return new Turn.Held(slot);
         }
-        int limit = limits.isEmpty() ? asked.limit() : limitOf(limits.get(0));
-        if (limit != asked.limit()) {
+        int limit = limits.isEmpty() ? wanted.limit() : limitOf(limits.get(0));
+        if (limit != wanted.limit()) {
             return new Turn.OtherLimit(limit);
         }
         if (!line.hasRoom(index)) {

@@ -112,10 +112,10 @@ final class PermitSlots {
         for (int i = 0; i <= index; i++) {
             int slot = slot(i);
             Integer because = conflicts.get(i);
-            if (because != null && places.get(i).demand() instanceof Demand.Permits asked) {
+            if (because != null && places.get(i).demand() instanceof Demand.Permits wanted) {
                 slot = said.nextClearBit(1);
-                slot = slot <= asked.limit() ? slot : ahead.nextClearBit(1);
-                if (slot > asked.limit()) {
+                slot = slot <= wanted.limit() ? slot : ahead.nextClearBit(1);
+                if (slot > wanted.limit()) {
                     return List.of();
                 }
                 changes.add(new Change(i, slot, because));

@@ -69,11 +69,11 @@ final class QueueProtocol implements EtcdProtocol {
     @Override
     public List<Op> attempt(EtcdAcquisition acquisition, KeyWrite write) {
         String name = acquisition.id().name();
-        if (acquisition.id().demand() instanceof Demand.Permits asked) {
+        if (acquisition.id().demand() instanceof Demand.Permits wanted) {
             SlotPlan plan = acquisition.takePlan();
             List<Op> ops = new ArrayList<>(plan == null ? List.of() : plan.ahead());
             ops.add(acquisition.put(write, plan));
-            ops.add(limits.setIfNone(name, asked.limit()));
+            ops.add(limits.setIfNone(name, wanted.limit()));
             ops.add(Op.get(keys.queue(name), PermitLine.wholeQueue()));
             return ops;
         }

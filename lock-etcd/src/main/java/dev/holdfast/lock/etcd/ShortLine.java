@@ -29,9 +29,9 @@ final class ShortLine implements EtcdTicket {
 
     /** The deletion of a key: its {@linkplain EtcdKeys#ending ending}, and the store's revision. */
     record Deletion(ByteSequence ending, long at) {
-        static List<Deletion> of(WatchResponse heard) {
+        static List<Deletion> of(WatchResponse response) {
             List<Deletion> all = new ArrayList<>(1);
-            for (WatchEvent event : heard.getEvents()) {
+            for (WatchEvent event : response.getEvents()) {
                 if (event.getEventType() == WatchEvent.EventType.DELETE) {
                     KeyValue key = event.getKeyValue();
                     all.add(new Deletion(EtcdKeys.ending(key.getKey()), key.getModRevision()));
@@ -187,8 +187,8 @@ final class ShortLine implements EtcdTicket {
     }
 
     @Override
-    public boolean onEvents(WatchResponse heard) {
-        return onDeletions(Deletion.of(heard));
+    public boolean onEvents(WatchResponse response) {
+        return onDeletions(Deletion.of(response));
     }
 
     /** Takes deletions in order; returns whether the waiter must be notified. */

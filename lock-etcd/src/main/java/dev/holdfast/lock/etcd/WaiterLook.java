@@ -17,7 +17,7 @@ record WaiterLook(EtcdCalls calls, EtcdProtocol protocol) {
             GetOption.builder().withKeysOnly(true).build();
 
     /** Completes with whether the waiter's position is unchanged. */
-    CompletableFuture<Boolean> isUnchanged(EtcdTicket ticket) {
+    CompletableFuture<Boolean> poll(EtcdTicket ticket) {
         EtcdAcquisition acquisition = ticket.acquisition();
         Op own = Op.get(acquisition.key(), KEY_ONLY);
         Op before = Op.get(ticket.watched(), ticket.readOption());

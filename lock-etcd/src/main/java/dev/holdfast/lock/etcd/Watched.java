@@ -23,7 +23,7 @@ interface Watched {
     long revision();
 
     /** Takes the events of a watch; returns whether the waiter must be notified. */
-    boolean onEvents(WatchResponse heard);
+    boolean onEvents(WatchResponse response);
 
     /** Takes a read at that revision of the store; returns whether the waiter must be notified. */
     boolean onRead(List<KeyValue> read, long at);

@@ -13,11 +13,16 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /**
- * Locks on etcd; start at {@link dev.holdfast.lock.etcd.EtcdLocks}, or at {@link
- * dev.holdfast.lock.LockClient#connect(String)} with {@code etcd://host:2379}.
+ * Ends acquisitions on the server, by {@link EtcdRemoval}, and repeats each failed removal: a remaining key does not
+ * expire while other locks renew its lease. The engine also repeats its own requests without end, and makes no new ones
+ * while too many wait. But it tries only once to remove what a refused attempt may have left, and does not take part in
+ * removals after a loss: only this class repeats those. The first success ends both.
  *
- * <p>Each acquisition has its own key below the lock's name, on a lease that all locks of a client and TTL share. The
- * oldest key holds the lock; its create revision is the fencing token. A waiter watches only the keys ahead of its own.
+ * <p>One removal is tried at a time, with a pause that doubles while removals fail, until it succeeds or etcd reports
+ * that the leases are gone. Their end by our clock proves nothing: a cluster without a leader ends no lease, and a new
+ * leader extends them all.
+ *
+ * <p>Thread-safe: the set of failed removals is confined to the executor's one thread.
  */
 final class Withdrawals {
     private static final long FIRST_PAUSE_MILLIS = 500;
@@ -26,15 +31,15 @@ final class Withdrawals {
 
     private final EtcdCalls calls;
     private final EtcdRemoval removal;
-    private final Consumer<EtcdAcquisition> forget;
+    private final Consumer<EtcdAcquisition> onEnded;
     private final Set<EtcdAcquisition> failed = new LinkedHashSet<>();
     private boolean planned;
     private long pauseMillis = FIRST_PAUSE_MILLIS;
 
-    Withdrawals(EtcdCalls calls, EtcdRemoval removal, Consumer<EtcdAcquisition> forget) {
+    Withdrawals(EtcdCalls calls, EtcdRemoval removal, Consumer<EtcdAcquisition> onEnded) {
         this.calls = calls;
         this.removal = removal;
-        this.forget = forget;
+        this.onEnded = onEnded;
     }
 
     /**
@@ -58,13 +63,13 @@ final class Withdrawals {
     private CompletableFuture<Boolean> once(EtcdAcquisition acquisition, long revision, Deadline deadline) {
         acquisition.beginEnd();
         if (acquisition.isGone()) {
-            forget.accept(acquisition);
+            onEnded.accept(acquisition);
             return CompletableFuture.completedFuture(false);
         }
         return removal.of(acquisition, revision, acquisition.openCreations(), deadline)
                 .thenApply(there -> {
                     acquisition.markTombstoned();
-                    forget.accept(acquisition);
+                    onEnded.accept(acquisition);
                     return there;
                 });
     }
@@ -120,14 +125,15 @@ final class Withdrawals {
         if (on.stream().anyMatch(lease -> lease.certainNanos(now) >= -lease.ttlNanos())) {
             return CompletableFuture.failedFuture(failure);
         }
-        List<CompletableFuture<Void>> asked = on.stream().map(this::ask).toList();
-        return CompletableFuture.allOf(asked.toArray(CompletableFuture[]::new)).thenCompose(nothing -> {
-            if (!on.stream().allMatch(SharedLease::isGone)) {
-                return CompletableFuture.failedFuture(failure);
-            }
-            forget.accept(acquisition);
-            return CompletableFuture.completedFuture(false);
-        });
+        List<CompletableFuture<Void>> answers = on.stream().map(this::ask).toList();
+        return CompletableFuture.allOf(answers.toArray(CompletableFuture[]::new))
+                .thenCompose(nothing -> {
+                    if (!on.stream().allMatch(SharedLease::isGone)) {
+                        return CompletableFuture.failedFuture(failure);
+                    }
+                    onEnded.accept(acquisition);
+                    return CompletableFuture.completedFuture(false);
+                });
     }
 
     private CompletableFuture<Void> ask(SharedLease lease) {

@@ -206,7 +206,7 @@ final class AuthenticationTest {
 
         second.call.closes(TOKEN_REFUSED);
 
-        assertThat(second.told).as("is told all the same").isEqualTo(TOKEN_REFUSED);
+        assertThat(second.told).as("is still reported").isEqualTo(TOKEN_REFUSED);
         Sent third = new Sent();
         assertThat(logins()).hasSize(2);
         assertThat(asked).isEqualTo(2);

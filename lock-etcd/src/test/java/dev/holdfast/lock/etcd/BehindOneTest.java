@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 final class BehindOneTest {
     private static final EtcdKeys KEYS = new EtcdKeys("b/");
 
-    private static EtcdAcquisition newPlace() {
+    private static EtcdAcquisition newAcquisition() {
         var acquisition = BackendDriver.newAcquisition("n");
         var slot = new QueueSlots.Slot(OwnerId.random(), UUID.randomUUID(), 0);
         return new EtcdAcquisition(acquisition, slot, KEYS.acquisitionKey(acquisition, slot), BackendDriver.IDENTITY);
@@ -21,8 +21,8 @@ final class BehindOneTest {
     /** Clients use their keys again: its owner has left, and waits again, behind all. */
     @Test
     void keyAhead_thatWasMadeAgain_isNotTheOneThatIsWaitedFor() {
-        EtcdAcquisition ahead = newPlace();
-        BehindOne ticket = new BehindOne(newPlace(), ahead.key(), 5, 10);
+        EtcdAcquisition ahead = newAcquisition();
+        BehindOne ticket = new BehindOne(newAcquisition(), ahead.key(), 5, 10);
 
         assertThat(ticket.onRead(List.of(ShortLineTest.entry(ahead.key(), 5)), 12))
                 .as("is there still")
@@ -35,8 +35,8 @@ final class BehindOneTest {
 
     @Test
     void event_isOneThatDeletesIt_whateverElseTheWatchSays() {
-        EtcdAcquisition ahead = newPlace();
-        BehindOne ticket = new BehindOne(newPlace(), ahead.key(), 5, 10);
+        EtcdAcquisition ahead = newAcquisition();
+        BehindOne ticket = new BehindOne(newAcquisition(), ahead.key(), 5, 10);
 
         assertThat(ticket.onEvents(MadeUpWatch.deleted(ahead.key(), 12))).isTrue();
         assertThat(ticket.onEvents(MadeUpWatch.begun(12))).isFalse();
@@ -49,15 +49,15 @@ final class BehindOneTest {
     /** One watch serves both, so the engine keeps it from poll to poll. */
     @Test
     void sameKeyOfTheSameCreation_isTheSameTicket_howeverMuchLater() {
-        EtcdAcquisition acquisition = newPlace();
-        EtcdAcquisition ahead = newPlace();
+        EtcdAcquisition acquisition = newAcquisition();
+        EtcdAcquisition ahead = newAcquisition();
         BehindOne ticket = new BehindOne(acquisition, ahead.key(), 5, 10);
 
         assertThat(ticket)
                 .isEqualTo(new BehindOne(acquisition, ahead.key(), 5, 99))
                 .hasSameHashCodeAs(new BehindOne(acquisition, ahead.key(), 5, 99))
                 .isNotEqualTo(new BehindOne(acquisition, ahead.key(), 6, 10))
-                .isNotEqualTo(new BehindOne(acquisition, newPlace().key(), 5, 10))
-                .isNotEqualTo(new BehindOne(newPlace(), ahead.key(), 5, 10));
+                .isNotEqualTo(new BehindOne(acquisition, newAcquisition().key(), 5, 10))
+                .isNotEqualTo(new BehindOne(newAcquisition(), ahead.key(), 5, 10));
     }
 }

@@ -112,7 +112,7 @@ final class ChildProcesses implements AutoCloseable {
                 return false;
             });
         } catch (ConditionTimeoutException e) {
-            StringBuilder text = new StringBuilder("waited " + PATIENCE + " in vain for " + what);
+            StringBuilder text = new StringBuilder("waited " + PATIENCE + " without success for " + what);
             children.forEach(child -> text.append('\n').append(child.report()));
             throw new AssertionError(text.toString(), e);
         }

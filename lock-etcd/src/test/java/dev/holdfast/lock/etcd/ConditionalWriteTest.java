@@ -50,7 +50,7 @@ final class ConditionalWriteTest {
     }
 
     private static EtcdAcquisition seen(Demand demand) {
-        EtcdAcquisition acquisition = Places.place(Places.NAME, demand);
+        EtcdAcquisition acquisition = Places.create(Places.NAME, demand);
         acquisition.update(new KeyState(10, 10, 10, 0, Places.lease(7)));
         return acquisition;
     }
@@ -70,7 +70,7 @@ final class ConditionalWriteTest {
 
     @Test
     void removalOfAKeyThatIsNotThere_isDone_withoutARequest() {
-        assertThat(answered.removeAsSeen(Places.place())).isCompletedWithValue(true);
+        assertThat(answered.removeAsSeen(Places.create())).isCompletedWithValue(true);
         assertThat(asked.requests).isEmpty();
     }
 
@@ -98,7 +98,7 @@ final class ConditionalWriteTest {
 
     /** A client behind has written its slot, or a late attempt has created it again. */
     @Test
-    void removalOfAPermitsKeyThatIsOtherwise_isRepeated_unlessItWasMadeAnew() {
+    void removalOfAChangedPermitsKey_isRepeated_unlessItWasCreatedAgain() {
         EtcdAcquisition acquisition = seen(new Demand.Permits(1, 3));
         var removed = answered.removeAsSeen(acquisition);
         refused(acquisition, 10, 12);
@@ -114,7 +114,7 @@ final class ConditionalWriteTest {
     @Test
     void writeThatFails_staysOpen_unlessItWasRefused() {
         for (Status status : List.of(Status.PERMISSION_DENIED, Status.UNAVAILABLE)) {
-            EtcdAcquisition acquisition = Places.place();
+            EtcdAcquisition acquisition = Places.create();
             var result = answered.send(acquisition, lease, write -> List.of(acquisition.put(write, null)));
             asked.next("txn").fails(status);
 
@@ -126,7 +126,7 @@ final class ConditionalWriteTest {
     /** It is on the lease on which it is, whichever this one was for; of a lease that is not this client's, nothing is certain. */
     @Test
     void keyThatIsFound_isKnownAsItIs() {
-        EtcdAcquisition acquisition = Places.place();
+        EtcdAcquisition acquisition = Places.create();
         var result = answered.send(acquisition, lease, write -> List.of(acquisition.put(write, null)));
         asked.next("txn")
                 .answers(ScriptedEtcd.txn(

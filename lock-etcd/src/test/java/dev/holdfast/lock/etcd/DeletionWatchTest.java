@@ -153,7 +153,7 @@ final class DeletionWatchTest {
         hears(MadeUpWatch.begun(10));
         breaks();
 
-        assertThat(nextOpening()).as("after it was heard").isBetween(25L, 75L);
+        assertThat(nextOpening()).as("after its event").isBetween(25L, 75L);
     }
 
     @Test

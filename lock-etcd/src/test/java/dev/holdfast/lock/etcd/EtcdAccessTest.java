@@ -99,7 +99,7 @@ final class EtcdAccessTest {
     }
 
     @Test
-    void connect_whereNobodyListens_isUnavailable() throws IOException {
+    void connect_toAClosedPort_isUnavailable() throws IOException {
         int port;
         try (ServerSocket socket = new ServerSocket(0)) {
             port = socket.getLocalPort();

@@ -33,13 +33,13 @@ final class EtcdAcquisitionTest {
     private static final long CREATED = 10;
 
     private final SharedLease present = lease(7);
-    private final EtcdAcquisition acquisition = newPlace();
+    private final EtcdAcquisition acquisition = newAcquisition();
 
-    private static EtcdAcquisition newPlace() {
-        return newPlace(BackendDriver.newAcquisition("n"));
+    private static EtcdAcquisition newAcquisition() {
+        return newAcquisition(BackendDriver.newAcquisition("n"));
     }
 
-    private static EtcdAcquisition newPlace(AcquisitionId acquisition) {
+    private static EtcdAcquisition newAcquisition(AcquisitionId acquisition) {
         var slot = new QueueSlots.Slot(OwnerId.random(), UUID.randomUUID(), 0);
         return new EtcdAcquisition(acquisition, slot, KEYS.acquisitionKey(acquisition, slot), BackendDriver.IDENTITY);
     }
@@ -89,7 +89,7 @@ final class EtcdAcquisitionTest {
      */
     @Test
     void planForAKeyThatSaysAnotherSlotSince_isNotCarriedOut() {
-        EtcdAcquisition waiter = newPlace(new AcquisitionId("n", OwnerId.random(), new Demand.Permits(1, 3)));
+        EtcdAcquisition waiter = newAcquisition(new AcquisitionId("n", OwnerId.random(), new Demand.Permits(1, 3)));
         waiter.update(new KeyState(CREATED + 1, CREATED, CREATED + 1, 3, present));
         SlotPlan late = new SlotPlan(0, 2, List.of(), List.of());
 
@@ -206,7 +206,7 @@ final class EtcdAcquisitionTest {
         Runnable second = calls::incrementAndGet;
         assertThat(acquisition.takeNotification()).isFalse();
         acquisition.wake();
-        assertThat(acquisition.takeNotification()).as("nobody waits").isFalse();
+        assertThat(acquisition.takeNotification()).as("no key waits").isFalse();
         acquisition.setWakeUp(first);
         acquisition.setWakeUp(second);
         acquisition.clearWakeUp(first);
@@ -239,7 +239,7 @@ final class EtcdAcquisitionTest {
 
         assertThat(acquisition.giveBack()).isFalse();
         assertThat(acquisition.ownKey().beginDeletion())
-                .as("it is somebody else's")
+                .as("it is another acquisition's")
                 .isFalse();
         assertThat(acquisition.ownKey().beginDeletion()).isFalse();
     }
@@ -312,7 +312,7 @@ final class EtcdAcquisitionTest {
 
     /** The queue in each answer gives a new plan. */
     @Test
-    void news_areWhatIsAskedForAfterItWasWrittenOrTold() {
+    void check_countsOnlyIfItBeganAfterTheLastWriteAndCheck() {
         long before = System.nanoTime();
         seenAt(CREATED);
         assertThat(acquisition.isUncheckedSince(before)).isFalse();
@@ -325,8 +325,8 @@ final class EtcdAcquisitionTest {
     /** The slot of permits changes; the start of the value is unique to the acquisition. */
     @Test
     void ownership_ofPermits_isTheOwnersWhateverTheSlot() {
-        EtcdAcquisition permits = newPlace(new AcquisitionId("n", OwnerId.random(), new Demand.Permits(1, 3)));
-        EtcdAcquisition others = newPlace(new AcquisitionId("n", OwnerId.random(), new Demand.Permits(1, 3)));
+        EtcdAcquisition permits = newAcquisition(new AcquisitionId("n", OwnerId.random(), new Demand.Permits(1, 3)));
+        EtcdAcquisition others = newAcquisition(new AcquisitionId("n", OwnerId.random(), new Demand.Permits(1, 3)));
         for (int slot = 0; slot < 4; slot++) {
             assertThat(permits.value(slot).toString(StandardCharsets.UTF_8)).contains(" 1/3/" + slot + " ");
             assertThat(isOwn(permits, permits.value(slot))).as("slot %d", slot).isTrue();
@@ -364,8 +364,8 @@ final class EtcdAcquisitionTest {
 
     /** It stays the same, so that its watch continues, and has the queue of the latest answer. */
     @Test
-    void ticketForPermits_isOneAndTheSame_andKnowsTheLatestLine() {
-        EtcdAcquisition permits = newPlace(new AcquisitionId("n", OwnerId.random(), new Demand.Permits(1, 3)));
+    void ticketForPermits_staysTheSame_andHasTheLatestLine() {
+        EtcdAcquisition permits = newAcquisition(new AcquisitionId("n", OwnerId.random(), new Demand.Permits(1, 3)));
         EtcdTicket ticket = InLine.of(permits, KEYS, new PermitLine(List.of(), 10));
 
         assertThat(InLine.of(permits, KEYS, new PermitLine(List.of(), 12))).isSameAs(ticket);

@@ -27,7 +27,7 @@ final class EtcdAttemptsTest {
     /** Long, as an attempt on a lease of which a twentieth has passed sends more. */
     private static final long LEASE = 300_000;
 
-    private static final ByteSequence OTHER = Places.place().key();
+    private static final ByteSequence OTHER = Places.create().key();
 
     private final ScriptedEtcd etcd = new ScriptedEtcd();
     private final EtcdCalls calls = etcd.calls();
@@ -95,7 +95,7 @@ final class EtcdAttemptsTest {
 
     @Test
     void first_isGranted_forNoMoreThanItsLease() {
-        EtcdAcquisition acquisition = Places.place();
+        EtcdAcquisition acquisition = Places.create();
         CompletableFuture<AcquireResult> result = ask(acquisition);
         leaseIs(7);
         TxnRequest txn = etcd.next("txn").txn();
@@ -131,7 +131,7 @@ final class EtcdAttemptsTest {
 
     /** If more than half of it is certain, the answer comes soon. */
     @Test
-    void leaseThatIsNotVeryOld_isTold_alsoWithoutThatAnswer() {
+    void leaseThatIsNotVeryOld_isGranted_withoutThatAnswer() {
         EtcdAcquisition acquisition = Places.seenOn(Places.lease(7, 300, Duration.ofSeconds(40)), 10);
         CompletableFuture<AcquireResult> result = ask(acquisition);
         written(20, keyOf(acquisition, 10, 20, 7));
@@ -145,7 +145,7 @@ final class EtcdAttemptsTest {
     @Test
     void leaseThatIsNearlyOver_isNotGranted() {
         EtcdAcquisition acquisition =
-                Places.placeOf(Places.heldOn(Places.lease(7, 300, Duration.ofSeconds(400)), 10, LEASE));
+                Places.acquisitionOf(Places.heldOn(Places.lease(7, 300, Duration.ofSeconds(400)), 10, LEASE));
         CompletableFuture<AcquireResult> result = ask(acquisition);
         etcd.next("keepAliveOnce").fails(Status.NOT_FOUND);
         etcd.settle();
@@ -159,7 +159,7 @@ final class EtcdAttemptsTest {
     /** etcd has lost the lease: the attempt is repeated once on another lease, not again and again. */
     @Test
     void leaseThatIsGone_isFollowedByAnother_once() {
-        EtcdAcquisition acquisition = Places.place();
+        EtcdAcquisition acquisition = Places.create();
         CompletableFuture<AcquireResult> result = ask(acquisition);
         leaseIs(7);
         etcd.next("txn").fails(Status.NOT_FOUND);
@@ -177,8 +177,8 @@ final class EtcdAttemptsTest {
     }
 
     @Test
-    void failureOtherwise_isTold_andTheWriteStaysOpen() {
-        EtcdAcquisition acquisition = Places.place();
+    void otherFailure_isReported_andTheWriteStaysOpen() {
+        EtcdAcquisition acquisition = Places.create();
         CompletableFuture<AcquireResult> result = ask(acquisition);
         leaseIs(7);
         etcd.next("txn").fails(Status.UNAVAILABLE);
@@ -190,7 +190,7 @@ final class EtcdAttemptsTest {
 
     @Test
     void busy_andDoesNotWait_leavesTheLine() {
-        EtcdAcquisition acquisition = Places.place();
+        EtcdAcquisition acquisition = Places.create();
         CompletableFuture<AcquireResult> result = ask(acquisition, 0, null);
         leaseIs(7);
         written(10, keyOf(acquisition, 10, 10, 7), ahead(5));
@@ -211,7 +211,7 @@ final class EtcdAttemptsTest {
     /** It would stay alive with its lease, and block the lock. */
     @Test
     void busy_andCannotLeaveTheLine_fails_soThatItIsAbandoned() {
-        EtcdAcquisition acquisition = Places.place();
+        EtcdAcquisition acquisition = Places.create();
         CompletableFuture<AcquireResult> result = ask(acquisition, 0, null);
         leaseIs(7);
         written(10, keyOf(acquisition, 10, 10, 7), ahead(5));
@@ -225,7 +225,7 @@ final class EtcdAttemptsTest {
 
     @Test
     void busy_andWaits_hasATicket_andItsLeaseIsLookedAfter() {
-        EtcdAcquisition acquisition = Places.place();
+        EtcdAcquisition acquisition = Places.create();
         CompletableFuture<AcquireResult> result = ask(acquisition);
         leaseIs(7);
         written(10, keyOf(acquisition, 10, 10, 7), ahead(5));
@@ -242,7 +242,7 @@ final class EtcdAttemptsTest {
     }
 
     private EtcdAcquisition waiting(long id) {
-        EtcdAcquisition acquisition = Places.place();
+        EtcdAcquisition acquisition = Places.create();
         CompletableFuture<AcquireResult> result = ask(acquisition);
         leaseIs(id);
         written(10, keyOf(acquisition, 10, 10, id), ahead(5));
@@ -299,7 +299,7 @@ final class EtcdAttemptsTest {
 
     @Test
     void attemptOfAnAcquisitionThatWasAbandoned_fails() {
-        EtcdAcquisition acquisition = Places.place();
+        EtcdAcquisition acquisition = Places.create();
         CompletableFuture<AcquireResult> result = ask(acquisition);
         leaseIs(7);
         acquisition.beginEnd();
@@ -312,7 +312,7 @@ final class EtcdAttemptsTest {
 
     @Test
     void attemptThatMeetsATombstone_fails() {
-        EtcdAcquisition acquisition = Places.place();
+        EtcdAcquisition acquisition = Places.create();
         CompletableFuture<AcquireResult> result = ask(acquisition);
         leaseIs(7);
         etcd.next("txn")
@@ -329,7 +329,7 @@ final class EtcdAttemptsTest {
     /** Its key is not as expected: known by now, so it asks again at once. */
     @Test
     void attemptThatFindsItsKeyOtherwise_isRepeated() {
-        EtcdAcquisition acquisition = Places.place();
+        EtcdAcquisition acquisition = Places.create();
         ask(acquisition);
         leaseIs(7);
         refused(20, keyOf(acquisition, 15, 16, 7));
@@ -341,11 +341,11 @@ final class EtcdAttemptsTest {
     /** A late write of an ended acquisition has made it; that may not be deleted if it is another one by then. */
     @Test
     void keyThatIsAnotherAcquisitions_isDeletedAsItIs_andAnotherOneIsUsed() {
-        EtcdAcquisition acquisition = Places.place();
+        EtcdAcquisition acquisition = Places.create();
         String before = acquisition.key().toString();
         ask(acquisition);
         leaseIs(7);
-        refused(20, ScriptedEtcd.entry(acquisition.key(), Places.place().value(0), 15, 16, 7));
+        refused(20, ScriptedEtcd.entry(acquisition.key(), Places.create().value(0), 15, 16, 7));
 
         TxnRequest deletion = etcd.next("txn").txn();
         assertThat(deletion.getCompareList()).singleElement().satisfies(compare -> {
@@ -363,7 +363,7 @@ final class EtcdAttemptsTest {
 
     @Test
     void permitsOfAnotherLimit_leaveTheLine_andTellIt() {
-        EtcdAcquisition acquisition = Places.place(Places.NAME, new Demand.Permits(1, 3));
+        EtcdAcquisition acquisition = Places.create(Places.NAME, new Demand.Permits(1, 3));
         CompletableFuture<AcquireResult> result = ask(acquisition);
         leaseIs(7);
         ByteSequence limit = Places.KEYS.limits(Places.NAME).get(0);
@@ -380,11 +380,11 @@ final class EtcdAttemptsTest {
 
     /** Whoever was handed the lock for a key that is gone has lost it. */
     @Test
-    void keyThatWasMadeAnew_voidsWhatWasHandedOver() {
+    void keyThatWasCreatedAgain_voidsTheHandOver() {
         for (boolean waits : List.of(true, false)) {
             voided.clear();
             Grant handed = Places.heldOn(Places.lease(7), 10, LEASE);
-            EtcdAcquisition acquisition = Places.placeOf(handed);
+            EtcdAcquisition acquisition = Places.acquisitionOf(handed);
             CompletableFuture<AcquireResult> result = ask(acquisition);
             refused(20);
             KeyValue own = keyOf(acquisition, 21, 21, 7);

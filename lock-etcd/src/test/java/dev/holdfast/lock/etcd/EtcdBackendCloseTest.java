@@ -78,7 +78,7 @@ final class EtcdBackendCloseTest extends ScriptedBackend {
     }
 
     @Test
-    void close_interrupted_isLeftToItsThread_whichIsToldOfIt() throws Exception {
+    void close_interrupted_continuesOnItsThread_andKeepsTheFlag() throws Exception {
         CompletableFuture<String> end = new CompletableFuture<>();
         afterClose.set(() -> end.complete("ended"));
         Thread.currentThread().interrupt();

@@ -33,7 +33,7 @@ final class EtcdCallsTest {
 
     /** Nothing was done, and the next one logs in again. */
     @Test
-    void callWhoseTokenIsRefused_isMadeOnceMore() {
+    void callWhoseTokenIsRefused_isRepeatedOnce() {
         CompletableFuture<Boolean> call = asked();
         etcd.next("timeToLive").fails(TOKEN_REFUSED);
         assertThat(etcd.requests).hasSize(2);

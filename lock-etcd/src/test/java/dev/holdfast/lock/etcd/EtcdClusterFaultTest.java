@@ -111,7 +111,9 @@ final class EtcdClusterFaultTest {
             struck = isLostWhenTheOldLeaderWakesUp();
         }
         System.out.println("leader paused for 9 s with a lease of 5 s: the lease "
-                + (struck ? "was revoked although renewed, and its holder told" : "survived or ran out, as it should"));
+                + (struck
+                        ? "was revoked although renewed, and its holder notified"
+                        : "survived or ran out, as it should"));
     }
 
     private boolean isLostWhenTheOldLeaderWakesUp() throws Exception {

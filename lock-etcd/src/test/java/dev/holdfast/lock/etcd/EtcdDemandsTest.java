@@ -81,7 +81,7 @@ final class EtcdDemandsTest extends OneEtcd {
     }
 
     @Test
-    void release_ofThreePermits_callsTheThreeThatHaveRoomAndNobodyElse() throws Exception {
+    void release_ofThreePermits_notifiesOnlyTheThreeWithRoom() throws Exception {
         String name = newName();
         List<Subscription> subscriptions = new ArrayList<>();
         try (LockBackend first = fixture.newBackend();
@@ -105,7 +105,7 @@ final class EtcdDemandsTest extends OneEtcd {
             for (BackendDriver waiter : waiters.subList(0, 3)) {
                 slots.add(waiter.acquireQueued().slot());
             }
-            assertThat(slots).as("which slots, whoever has which").containsExactlyInAnyOrder(1, 3, 4);
+            assertThat(slots).as("the slots, in any order").containsExactlyInAnyOrder(1, 3, 4);
             assertThat(calls("Txn") - txns).as("one confirmation each").isEqualTo(3);
             assertThat(sum(calls)).as("calls of all").isEqualTo(3);
         } finally {

@@ -102,7 +102,7 @@ final class EtcdFailuresTest {
     }
 
     @Test
-    void kinds_areToldApart() {
+    void kinds_areDistinguished() {
         assertThat(EtcdFailures.isLeaseGone(new CompletionException(Status.NOT_FOUND.asRuntimeException())))
                 .isTrue();
         assertThat(EtcdFailures.isLeaseGone(Status.UNKNOWN.asRuntimeException()))

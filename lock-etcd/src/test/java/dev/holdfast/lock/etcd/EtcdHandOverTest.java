@@ -74,7 +74,7 @@ final class EtcdHandOverTest extends OneEtcd {
             return this;
         }
 
-        EtcdAcquisition place() {
+        EtcdAcquisition acquisition() {
             return ((EtcdTicket) Objects.requireNonNull(ticket)).acquisition();
         }
 
@@ -166,7 +166,7 @@ final class EtcdHandOverTest extends OneEtcd {
                     heir.listen();
                     await().atMost(PATIENCE).until(() -> watches() > before);
                 }
-                delete(heir.place().key());
+                delete(heir.acquisition().key());
                 release(first, held);
                 if (!listensBefore) {
                     heir.listen();
@@ -193,7 +193,7 @@ final class EtcdHandOverTest extends OneEtcd {
             heir.queueUp().listen();
             release(first, held);
             Grant handed = heir.awaitHanded();
-            delete(heir.place().key());
+            delete(heir.acquisition().key());
             acquire(first, name, LEASE);
 
             heir.queueUp();
@@ -203,7 +203,7 @@ final class EtcdHandOverTest extends OneEtcd {
         }
     }
 
-    /** Its place is to move to another lease first, so that its holder can rely on it. */
+    /** Its key must move to another lease first, so that its holder can rely on it. */
     @Test
     void waiterOnALeaseThatIsToEnd_isCalledInstead() throws Exception {
         String name = newName();
@@ -212,7 +212,7 @@ final class EtcdHandOverTest extends OneEtcd {
                 Heir heir = new Heir(second, name)) {
             Grant held = acquire(first, name, LEASE);
             heir.queueUp().listen();
-            Objects.requireNonNull(heir.place().lease()).condemn();
+            Objects.requireNonNull(heir.acquisition().lease()).condemn();
 
             release(first, held);
 

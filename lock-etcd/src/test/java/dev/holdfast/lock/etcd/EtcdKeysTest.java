@@ -40,7 +40,7 @@ final class EtcdKeysTest {
         QueueSlots slots = new QueueSlots();
         Map<String, Lock> ranges = new HashMap<>();
         Map<String, Lock> singles = new HashMap<>();
-        Map<String, Lock> places = new HashMap<>();
+        Map<String, Lock> queueKeys = new HashMap<>();
         Set<String> tombstones = new HashSet<>();
         for (int i = 0; i < ROUNDS; i++) {
             String prefix = text(random, ALPHABET.replace("~", ""), 6) + "/";
@@ -51,19 +51,19 @@ final class EtcdKeysTest {
             assertThat(singles.put(keys.single(lock.name()).toString(StandardCharsets.UTF_8), lock))
                     .isIn(null, lock);
             for (Demand demand : DEMANDS) {
-                places.put(place(keys, slots, lock.name(), demand).toString(StandardCharsets.UTF_8), lock);
+                queueKeys.put(acquisitionKey(keys, slots, lock.name(), demand).toString(StandardCharsets.UTF_8), lock);
             }
-            keys.limits(lock.name()).forEach(limit -> places.put(limit.toString(StandardCharsets.UTF_8), lock));
+            keys.limits(lock.name()).forEach(limit -> queueKeys.put(limit.toString(StandardCharsets.UTF_8), lock));
             tombstones.add(keys.tombstone(OwnerId.random(), i).toString(StandardCharsets.UTF_8));
         }
-        Map<String, Lock> all = new HashMap<>(places);
+        Map<String, Lock> all = new HashMap<>(queueKeys);
         all.putAll(singles);
-        assertThat(all).as("seed %d", seed).hasSize(places.size() + singles.size());
+        assertThat(all).as("seed %d", seed).hasSize(queueKeys.size() + singles.size());
         for (String key : all.keySet()) {
             rangesOf(key).filter(ranges::containsKey).forEach(range -> {
                 assertThat(ranges.get(range))
                         .as("'%s' in '%s', seed %d", key, range, seed)
-                        .isEqualTo(places.get(key));
+                        .isEqualTo(queueKeys.get(key));
             });
         }
         for (String tombstone : tombstones) {
@@ -74,7 +74,7 @@ final class EtcdKeysTest {
         }
     }
 
-    /** The mutex sees all places and not the limit, a share sees what is not a share, whatever the number of the key. */
+    /** The range of a lock contains all acquisitions but not the limit; that of a share contains no shares, for any key number. */
     @Test
     void ranges_ofAName_haveThePlacesThatTheyAreFor() {
         QueueSlots slots = new QueueSlots();
@@ -82,16 +82,19 @@ final class EtcdKeysTest {
         String end = keys.queueEnd("a").toString(StandardCharsets.UTF_8);
         String shares = keys.sharesStart("a").toString(StandardCharsets.UTF_8);
         for (int i = 0; i < ROUNDS; i++) {
-            assertThat(place(keys, slots, "a", Demand.EXCLUSIVE).toString()).isLessThan(shares);
-            assertThat(place(keys, slots, "a", new Demand.Permits(1, 2)).toString())
+            assertThat(acquisitionKey(keys, slots, "a", Demand.EXCLUSIVE).toString())
                     .isLessThan(shares);
-            assertThat(place(keys, slots, "a", Demand.SHARED).toString()).isBetween(shares, end);
+            assertThat(acquisitionKey(keys, slots, "a", new Demand.Permits(1, 2))
+                            .toString())
+                    .isLessThan(shares);
+            assertThat(acquisitionKey(keys, slots, "a", Demand.SHARED).toString())
+                    .isBetween(shares, end);
         }
         assertThat(keys.limits("a"))
                 .allSatisfy(limit -> assertThat(limit.toString()).isGreaterThan(end));
     }
 
-    private static ByteSequence place(EtcdKeys keys, QueueSlots slots, String name, Demand demand) {
+    private static ByteSequence acquisitionKey(EtcdKeys keys, QueueSlots slots, String name, Demand demand) {
         return keys.acquisitionKey(new AcquisitionId(name, OwnerId.random(), demand), slots.take(name));
     }
 
@@ -104,12 +107,14 @@ final class EtcdKeysTest {
     void ending_isTheSameInEveryNamespace_andTellsKeysApart() {
         QueueSlots slots = new QueueSlots();
         EtcdKeys keys = new EtcdKeys("b/");
-        var key = place(keys, slots, "a", Demand.EXCLUSIVE);
+        var key = acquisitionKey(keys, slots, "a", Demand.EXCLUSIVE);
         var inNamespace = EtcdKeys.bytes("some/where/b/").concat(key);
 
         assertThat(EtcdKeys.ending(inNamespace)).isEqualTo(EtcdKeys.ending(key));
-        assertThat(EtcdKeys.ending(place(keys, slots, "a", Demand.EXCLUSIVE))).isNotEqualTo(EtcdKeys.ending(key));
-        assertThat(EtcdKeys.ending(place(keys, slots, "b/a", Demand.EXCLUSIVE))).isNotEqualTo(EtcdKeys.ending(key));
+        assertThat(EtcdKeys.ending(acquisitionKey(keys, slots, "a", Demand.EXCLUSIVE)))
+                .isNotEqualTo(EtcdKeys.ending(key));
+        assertThat(EtcdKeys.ending(acquisitionKey(keys, slots, "b/a", Demand.EXCLUSIVE)))
+                .isNotEqualTo(EtcdKeys.ending(key));
         assertThat(EtcdKeys.ending(keys.tombstone(OwnerId.random(), 0xab)))
                 .isNotEqualTo(EtcdKeys.ending(keys.single("ab")));
     }
@@ -130,14 +135,14 @@ final class EtcdKeysTest {
     }
 
     @Test
-    void limit_isToldFromAPlace() {
+    void limit_isDistinguishedFromAnAcquisition() {
         EtcdKeys keys = new EtcdKeys("b/");
         keys.limits("a")
                 .forEach(limit -> assertThat(
                                 EtcdKeys.isLimit(EtcdKeys.ending(limit).toString(StandardCharsets.UTF_8)))
                         .isTrue());
         assertThat(keys.limits("a").get(0)).isNotEqualTo(keys.limits("a").get(1));
-        ByteSequence acquisition = place(keys, new QueueSlots(), "a", Demand.EXCLUSIVE);
+        ByteSequence acquisition = acquisitionKey(keys, new QueueSlots(), "a", Demand.EXCLUSIVE);
         assertThat(EtcdKeys.isLimit(EtcdKeys.ending(acquisition).toString(StandardCharsets.UTF_8)))
                 .isFalse();
     }
@@ -151,7 +156,8 @@ final class EtcdKeysTest {
         assertThat(keys.single("x/y").toString(StandardCharsets.UTF_8)).isEqualTo("b/x%2Fy");
         OwnerId owner = OwnerId.random();
         assertThat(keys.tombstone(owner, 0xab).toString(StandardCharsets.UTF_8)).isEqualTo("b/~gone/" + owner + "/~ab");
-        assertThat(place(keys, new QueueSlots(), "x", new Demand.Permits(1, 2)).toString(StandardCharsets.UTF_8))
+        assertThat(acquisitionKey(keys, new QueueSlots(), "x", new Demand.Permits(1, 2))
+                        .toString(StandardCharsets.UTF_8))
                 .startsWith("b/~queue/x/p");
         assertThat(EtcdKeys.ending(EtcdKeys.bytes("none")).toString(StandardCharsets.UTF_8))
                 .isEqualTo("none");

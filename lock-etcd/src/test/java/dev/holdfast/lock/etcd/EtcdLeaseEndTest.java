@@ -35,7 +35,7 @@ final class EtcdLeaseEndTest extends OneEtcd {
 
     /** etcd-io/etcd#11456 and #19597: a waiter whose lease has ended is granted the lock, or waits for ever. */
     @Test
-    void waiter_whoseLeaseHasEnded_isCalledAndStartsAnew() throws Exception {
+    void waiter_whoseLeaseHasEnded_isNotifiedAndStartsAgain() throws Exception {
         String name = newName();
         try (LockBackend holder = fixture.newBackend();
                 LockBackend other = fixture.newBackend()) {
@@ -150,7 +150,7 @@ final class EtcdLeaseEndTest extends OneEtcd {
 
     /** A lease's keys come with whatever namespace the client puts before them. */
     @Test
-    void holder_whoseKeyIsDeleted_isToldAlsoInANamespaceAndIfOtherKeysEndAlike() throws Exception {
+    void holder_whoseKeyIsDeleted_isNotified_inANamespaceAndWithSimilarKeysToo() throws Exception {
         Client client = Client.builder()
                 .endpoints("http://127.0.0.1:" + fixture.proxy().port())
                 .namespace(EtcdKeys.bytes("b/"))
@@ -170,7 +170,7 @@ final class EtcdLeaseEndTest extends OneEtcd {
     }
 
     @Test
-    void holder_whoseLeaseIsRevoked_isToldAtTheNextRenewal() throws Exception {
+    void holder_whoseLeaseIsRevoked_isNotifiedAtTheNextRenewal() throws Exception {
         String name = newName();
         try (LockBackend backend = fixture.newBackend()) {
             Grant one = acquire(backend, name, LEASE);
@@ -260,7 +260,7 @@ final class EtcdLeaseEndTest extends OneEtcd {
 
     /** That lease is one that the key may be on no more, and its end is no loss. */
     @Test
-    void holder_whoseOtherLeaseHasEnded_isNotToldOfALoss() throws Exception {
+    void holder_whoseOtherLeaseHasEnded_hasNoLoss() throws Exception {
         try (LockBackend backend = fixture.newBackend()) {
             List<Grant> lost = new ArrayList<>();
             backend.setGrantListener(noting(lost));

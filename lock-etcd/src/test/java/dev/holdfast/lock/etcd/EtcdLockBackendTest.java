@@ -48,7 +48,7 @@ final class EtcdLockBackendTest extends ScriptedBackend {
     /** A waiter without a lease is called, on the backend's own thread, as soon as it listens. */
     @Test
     void threadOfAClientThatWasNotClosed_keepsNoProcessAlive_andEndsWithTheClient() throws Exception {
-        EtcdAcquisition acquisition = Places.place();
+        EtcdAcquisition acquisition = Places.create();
         CompletableFuture<Thread> calledOn = new CompletableFuture<>();
         backend.subscribe(
                 new BehindOne(acquisition, acquisition.key(), 5, 10), () -> calledOn.complete(Thread.currentThread()));
@@ -72,7 +72,7 @@ final class EtcdLockBackendTest extends ScriptedBackend {
     void waiterWhoseTurnItMayBe_isCalled_andWritesNext() {
         EtcdAcquisition acquisition = Places.waitingOn(Places.lease(7), 10);
         AtomicInteger calls = new AtomicInteger();
-        var ahead = Places.place().key();
+        var ahead = Places.create().key();
         Subscription subscription = backend.subscribe(new BehindOne(acquisition, ahead, 5, 10), calls::incrementAndGet);
         assertThat(acquisition.takeNotification()).isFalse();
 
@@ -109,7 +109,7 @@ final class EtcdLockBackendTest extends ScriptedBackend {
     void whatIsNotOurs_needsNoRequest() {
         AcquisitionId somebodys = BackendDriver.newAcquisition(Places.NAME);
 
-        assertThat(BackendDriver.release(backend, new Grant(somebodys, 5, LEASE, 0, "somebody's")))
+        assertThat(BackendDriver.release(backend, new Grant(somebodys, 5, LEASE, 0, "another client's")))
                 .isEqualTo(ReleaseResult.NOT_HELD);
         BackendDriver.answer(backend.abandon(somebodys, 1_000));
 
@@ -163,7 +163,7 @@ final class EtcdLockBackendTest extends ScriptedBackend {
     }
 
     @Test
-    void leaseThatEnds_isALoss_thatIsToldOnce_andNothingIsRemembered() {
+    void leaseThatEnds_isALoss_reportedOnce_andNothingIsKept() {
         listen();
         Grant grant = granted(driver(backend), 7, 10);
         assertThat(backend.size()).isEqualTo(2);
@@ -175,7 +175,7 @@ final class EtcdLockBackendTest extends ScriptedBackend {
 
         assertThat(lost).containsExactly("10 REVOKED etcd lease 7: etcd no longer has the lease: expired or revoked");
         assertThat(backend.size()).isZero();
-        assertThat(etcd.count("txn")).as("nothing is to be removed").isEqualTo(1);
+        assertThat(etcd.count("txn")).as("nothing must be removed").isEqualTo(1);
     }
 
     /** No renewal reports it. */
@@ -213,7 +213,7 @@ final class EtcdLockBackendTest extends ScriptedBackend {
     }
 
     @Test
-    void nobodyListens_lossesAreNoFault() {
+    void lossWithoutListener_isNoFault() {
         BackendDriver driver = driver(backend);
         Grant grant = granted(driver, 7, 10);
         var renewed = backend.renew(List.of(grant), 60_000);
@@ -248,7 +248,7 @@ final class EtcdLockBackendTest extends ScriptedBackend {
             long id = status == Status.UNAVAILABLE ? 8 : 7;
             BackendDriver driver = BackendDriver.of(backend, "n" + id, id * 100_000);
             Grant grant = granted(driver, id, 10);
-            EtcdAcquisition acquisition = Places.placeOf(grant);
+            EtcdAcquisition acquisition = Places.acquisitionOf(grant);
             SharedLease lease = Objects.requireNonNull(acquisition.lease());
             acquisition.update(new KeyState(20, 20, 20, 0, lease)); // it was deleted and created again
             var renewed = backend.renew(List.of(grant), 60_000);

@@ -85,14 +85,14 @@ final class EtcdLockProviderTest {
 
     /** Nothing but a wait that was too short is tried again. */
     @Test
-    void refusal_isToldAtOnce_withTheAddressAndWithoutThePassword() throws Exception {
+    void refusal_isReportedAtOnce_withTheAddressAndWithoutThePassword() throws Exception {
         try (Greets http2 = new Greets(SETTINGS)) {
             answering(Status.PERMISSION_DENIED);
             String address = http2.address();
 
             assertThatThrownBy(() -> probe(address.replace("//", "//me:canary@"), MINUTE, 3))
                     .isInstanceOf(LockConfigurationException.class)
-                    .hasMessageStartingWith("connecting to " + address + ": etcd says")
+                    .hasMessageStartingWith("connecting to " + address + ": etcd reports")
                     .hasMessageNotContaining("canary");
             assertThat(etcd.requests).hasSize(1);
 

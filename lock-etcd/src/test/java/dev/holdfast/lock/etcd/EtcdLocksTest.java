@@ -136,7 +136,7 @@ final class EtcdLocksTest {
                 .isSameAs(builder);
 
         assertThat(interceptors(builder)).containsExactly("Authentication");
-        assertThat(builder.user()).as("jetcd keeps those for good").isNull();
+        assertThat(builder.user()).as("jetcd keeps those permanently").isNull();
         assertThatNullPointerException()
                 .isThrownBy(() -> EtcdLocks.authenticated(builder, null))
                 .withMessage("credentials");

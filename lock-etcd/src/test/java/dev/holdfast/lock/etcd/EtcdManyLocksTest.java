@@ -78,7 +78,7 @@ final class EtcdManyLocksTest {
 
     private static List<Grant> oneOfEachLease(List<Grant> grants) {
         Map<SharedLease, Grant> some = new HashMap<>();
-        grants.forEach(grant -> some.putIfAbsent(place(grant).lease(), grant));
+        grants.forEach(grant -> some.putIfAbsent(acquisitionOf(grant).lease(), grant));
         return List.copyOf(some.values());
     }
 
@@ -86,7 +86,9 @@ final class EtcdManyLocksTest {
     void renewal_of50000InANamespace_isWellWithinATick_andNoticesTheDeletedOne() throws Exception {
         try (LockBackend backend = inNamespace()) {
             List<Grant> grants = grants(backend, 50_000, "orders/", USUAL_LEASE);
-            assertThat(grants.stream().map(grant -> place(grant).lease()).distinct())
+            assertThat(grants.stream()
+                            .map(grant -> acquisitionOf(grant).lease())
+                            .distinct())
                     .as("leases, none of which has more keys than etcd can list in one answer")
                     .hasSizeBetween(2, 6);
             renewed(backend, grants);
@@ -106,7 +108,7 @@ final class EtcdManyLocksTest {
             fixture.admin()
                     .getKVClient()
                     .delete(EtcdKeys.bytes("some/where/")
-                            .concat(place(grants.get(40_000)).key()))
+                            .concat(acquisitionOf(grants.get(40_000)).key()))
                     .get(1, TimeUnit.MINUTES);
             List<RenewResult> after = renewed(backend, grants);
             assertThat(after.get(40_000)).isInstanceOf(RenewResult.Lost.class);
@@ -125,7 +127,7 @@ final class EtcdManyLocksTest {
         return Duration.ofNanos(System.nanoTime() - startNanos);
     }
 
-    private static EtcdAcquisition place(Grant grant) {
+    private static EtcdAcquisition acquisitionOf(Grant grant) {
         return Objects.requireNonNull(EtcdAcquisition.of(grant));
     }
 
@@ -155,7 +157,7 @@ final class EtcdManyLocksTest {
             fixture.admin()
                     .getKVClient()
                     .delete(EtcdKeys.bytes("some/where/")
-                            .concat(place(grants.get(1)).key()))
+                            .concat(acquisitionOf(grants.get(1)).key()))
                     .get(1, TimeUnit.MINUTES);
             Grant later = acquire(backend, "batched/later", LEASE);
             assertThat(renewed(backend, List.of(later))).hasOnlyElementsOfType(RenewResult.Renewed.class);

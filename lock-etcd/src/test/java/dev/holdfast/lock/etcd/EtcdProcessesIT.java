@@ -38,7 +38,7 @@ final class EtcdProcessesIT {
             children.awaitUntil("a grant", () -> children.lines() == 1 && watches(fixture) == 7);
 
             assertThat(fixture.server().sum("etcd_debugging_mvcc_events_total", "") - events)
-                    .as("watch events, one for each process that knows who is ahead")
+                    .as("watch events, one for each process that tracks the keys ahead")
                     .isEqualTo(8);
             assertThat(fixture.server().calls("Txn") - txns).as("attempts").isZero();
             assertThat(fixture.server().calls("DeleteRange") - deletions)

@@ -37,7 +37,7 @@ final class EtcdReadsTest {
     }
 
     private static KeyValue entry(String name, Demand demand, int slot, long created) {
-        EtcdAcquisition acquisition = Places.place(name, demand);
+        EtcdAcquisition acquisition = Places.create(name, demand);
         return ScriptedEtcd.entry(acquisition.key(), acquisition.value(slot), created, created, 7);
     }
 

@@ -27,7 +27,7 @@ final class EtcdRenewalAnswersTest {
     private final ScriptedEtcd etcd = renewals.etcd;
     private final SharedLease lease = Places.lease(7);
     private final Grant grant = Places.heldOn(lease, CREATED, LEASE);
-    private final EtcdAcquisition acquisition = Places.placeOf(grant);
+    private final EtcdAcquisition acquisition = Places.acquisitionOf(grant);
 
     @AfterEach
     void close() {
@@ -61,7 +61,7 @@ final class EtcdRenewalAnswersTest {
         Grant longer = Places.heldOn(lease, CREATED, 300_000);
         long startNanos = System.nanoTime();
         CompletableFuture<List<RenewResult>> result = renewals.renew(longer);
-        renewals.keysAre(Places.placeOf(longer).key());
+        renewals.keysAre(Places.acquisitionOf(longer).key());
         renewals.confirmed();
 
         // Counted from the renewal's beginning, and confirmed by a request that was sent a moment later.
@@ -72,7 +72,7 @@ final class EtcdRenewalAnswersTest {
     @Test
     void grantOfAnotherBackend_isLost_withoutARequest() {
         isLost(
-                only(renewals.renew(new Grant(grant.acquisition(), CREATED, LEASE, 0, "somebody's"))),
+                only(renewals.renew(new Grant(grant.acquisition(), CREATED, LEASE, 0, "another client's"))),
                 "held by another acquisition");
         assertThat(etcd.requests).isEmpty();
     }
@@ -111,7 +111,7 @@ final class EtcdRenewalAnswersTest {
     @Test
     void keyThatIsNotListed_isWrittenAgain_andRenewedIfItIsThere() {
         CompletableFuture<List<RenewResult>> result = renewals.renew(grant);
-        renewals.keysAre(Places.place().key());
+        renewals.keysAre(Places.create().key());
         renewals.confirmed();
         ScriptedEtcd.Request write = etcd.next("txn");
         assertThat(write.txn().getCompareList())
@@ -169,7 +169,7 @@ final class EtcdRenewalAnswersTest {
 
     /** The write finds that another client has written the key since, and is repeated once. */
     @Test
-    void keyThatIsOtherThanExpected_isWrittenOnceMore() {
+    void keyThatIsNotAsExpected_isWrittenAgain() {
         CompletableFuture<List<RenewResult>> result = renewals.renew(grant);
         renewals.keysAre();
         renewals.confirmed();
@@ -183,9 +183,7 @@ final class EtcdRenewalAnswersTest {
                                     acquisition.key(), acquisition.value(0), CREATED, modified, 99))));
         }
 
-        assertThat(only(result))
-                .as("its lease is one that this client does not know")
-                .isInstanceOf(RenewResult.Unknown.class);
+        assertThat(only(result)).as("its lease is not one of this client").isInstanceOf(RenewResult.Unknown.class);
         assertThat(etcd.count("txn")).isEqualTo(2);
     }
 
@@ -199,9 +197,7 @@ final class EtcdRenewalAnswersTest {
         ScriptedEtcd.Request grants = etcd.next("grant");
         assertThat(grants.arguments().get(0)).as("seconds").isEqualTo(20L);
         grants.answers(ScriptedEtcd.granted(8, 20, 5));
-        assertThat(etcd.count("txn"))
-                .as("it ends before the present one, as far as is known")
-                .isZero();
+        assertThat(etcd.count("txn")).as("it may end before the present one").isZero();
         renewals.confirmed();
         assertThat(etcd.next("txn").txn().getSuccess(0).getRequestPut().getLease())
                 .isEqualTo(8);

@@ -25,7 +25,7 @@ final class EtcdRenewalLooksTest {
     private final ScriptedEtcd etcd = renewals.etcd;
     private final SharedLease lease = Places.lease(7);
     private final Grant grant = Places.heldOn(lease, CREATED, LEASE);
-    private final EtcdAcquisition acquisition = Places.placeOf(grant);
+    private final EtcdAcquisition acquisition = Places.acquisitionOf(grant);
 
     @AfterEach
     void close() {
@@ -33,7 +33,7 @@ final class EtcdRenewalLooksTest {
     }
 
     @Test
-    void looksThatFailTwiceInARow_areADoubt_andOneThatSucceedsEndsIt() {
+    void checksThatFailTwiceInARow_areUnknown_untilOneSucceeds() {
         List<Boolean> renewed = new ArrayList<>();
         for (boolean fails : List.of(true, true, false, true)) {
             CompletableFuture<List<RenewResult>> result = renewals.renew(grant);
@@ -48,8 +48,8 @@ final class EtcdRenewalLooksTest {
             if (told instanceof RenewResult.Unknown unknown) {
                 assertThat(unknown)
                         .isEqualTo(new RenewResult.Unknown(
-                                "[etcd lease 7]: its keys could not be read 2 times in a row, so nobody knows whether"
-                                        + " one was deleted",
+                                "[etcd lease 7]: its keys could not be read 2 times in a row, so a deletion may be"
+                                        + " undetected",
                                 null));
             }
         }
@@ -58,7 +58,7 @@ final class EtcdRenewalLooksTest {
 
     /** A user may renew a lease, but may not list its keys if others' are among them; and a lease that just ended has none. */
     @Test
-    void looksThatAreRefused_areNoDoubt() {
+    void checksThatAreRefused_areNotUnknown() {
         for (int i = 0; i < 3; i++) {
             CompletableFuture<List<RenewResult>> result = renewals.renew(grant);
             etcd.next(LOOK).fails(Status.PERMISSION_DENIED);
@@ -80,9 +80,9 @@ final class EtcdRenewalLooksTest {
         Grant third = Places.heldOn(longer, CREATED + 2, LEASE);
         CompletableFuture<List<RenewResult>> result = renewals.renew(first, second);
         renewals.keysAre(
-                Places.placeOf(first).key(),
-                Places.placeOf(second).key(),
-                Places.placeOf(third).key());
+                Places.acquisitionOf(first).key(),
+                Places.acquisitionOf(second).key(),
+                Places.acquisitionOf(third).key());
         renewals.confirmed();
         assertThat(BackendDriver.answer(result)).hasSize(2).allSatisfy(ScriptedRenewal::isRenewed);
         assertThat(etcd.requests).hasSize(2);
@@ -99,7 +99,7 @@ final class EtcdRenewalLooksTest {
     void whatHasFailed_isNotShared() {
         Grant second = Places.heldOn(lease, CREATED + 1, LEASE);
         CompletableFuture<List<RenewResult>> failed = renewals.renewWithin(20, grant);
-        renewals.keysAre(acquisition.key(), Places.placeOf(second).key());
+        renewals.keysAre(acquisition.key(), Places.acquisitionOf(second).key());
         assertThat(only(failed)).isInstanceOf(RenewResult.Unknown.class);
 
         int before = etcd.count(LOOK);

@@ -62,7 +62,7 @@ final class EtcdRenewalTest {
 
     /** A parallel request for the lease's keys detects deleted ones; if it has no answer, the renewal still counts. */
     @Test
-    void renewal_whoseLookAtTheKeysHasNoAnswer_isToldBeforeItsTimeIsOver() throws Exception {
+    void renewal_whoseCheckHasNoAnswer_isReportedBeforeItsTimeIsOver() throws Exception {
         try (EtcdServer server = EtcdServer.start();
                 FaultProxy one =
                         FaultProxy.to("127.0.0.1", server.nodes().get(0).port());
@@ -101,7 +101,7 @@ final class EtcdRenewalTest {
 
     /** A deleted key could stay unnoticed for as long as that lasts. Those on one lease share a look, if it fails as well. */
     @Test
-    void looksAtTheKeysWithoutAnswer_twiceInARow_areADoubt() throws Exception {
+    void checksWithoutAnswer_twiceInARow_areUnknown() throws Exception {
         long timeoutMillis = 3_000; // so that a look takes longer than others may share it from its beginning
         AtomicBoolean silent = new AtomicBoolean();
         AtomicInteger asked = new AtomicInteger();

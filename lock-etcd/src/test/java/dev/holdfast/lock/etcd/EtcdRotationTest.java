@@ -130,7 +130,7 @@ final class EtcdRotationTest {
     }
 
     @Test
-    void login_refused_isToldAsSuchAndBackedOff() throws Exception {
+    void login_refused_isReportedAndBackedOff() throws Exception {
         AtomicReference<EtcdCredentials> credentials = new AtomicReference<>(server.newUser("refused", "right"));
         try (Client etcd = etcd(credentials);
                 LockClient locks = locks(etcd)) {
@@ -147,7 +147,7 @@ final class EtcdRotationTest {
                         .hasMessageContaining("password");
                 told++;
             }
-            assertThat(told).as("calls fail at once meanwhile").isGreaterThan(20);
+            assertThat(told).as("until then, calls fail at once").isGreaterThan(20);
             assertThat(server.server().calls("Authenticate") - logins).isBetween(1L, 8L);
 
             credentials.set(new EtcdCredentials("refused", "changed"));

@@ -51,7 +51,7 @@ final class EtcdSlotsTest extends OneEtcd {
         return key.getValue().toString(StandardCharsets.UTF_8);
     }
 
-    /** Keeps the first write back that changes a place which is there, and all behind it. */
+    /** Delays the first write that changes an existing key, and all later requests. */
     private static final class StandsStill implements EtcdWire.Observer {
         private final CountDownLatch reached = new CountDownLatch(1);
         private final CountDownLatch allowed = new CountDownLatch(1);
@@ -94,7 +94,7 @@ final class EtcdSlotsTest extends OneEtcd {
      * leaves, and a client behind has the other one.
      */
     @Test
-    void slot_thatSomebodyBehindHadMeanwhile_isNotTaken() throws Exception {
+    void slot_thatAClientBehindHasTaken_isNotWritten() throws Exception {
         String name = newName();
         StandsStill still = new StandsStill();
         try (EtcdWire wire = new EtcdWire(request -> true, still);
@@ -205,7 +205,7 @@ final class EtcdSlotsTest extends OneEtcd {
             release(others, lowest);
             first.goOn();
             Grant grant = waiter.granted(BackendDriver.answer(asked));
-            assertThat(grant.slot()).as("what it guessed, as it is free now").isEqualTo(1);
+            assertThat(grant.slot()).as("its first slot, which is free now").isEqualTo(1);
             KeyValue before = fixture.find(name, 0).get(0);
             second.goOn();
 

@@ -240,7 +240,7 @@ final class EtcdUnknownOutcomeTest extends OneEtcd {
      * refused with it.
      */
     @Test
-    void release_whoseTombstoneIsRefused_removesTheKeyAllTheSame() throws Exception {
+    void release_whoseTombstoneIsRefused_stillRemovesTheKey() throws Exception {
         String name = newName();
         AcquisitionId id = BackendDriver.newAcquisition(name);
         try (LockBackend backend = fixture.newBackend()) {

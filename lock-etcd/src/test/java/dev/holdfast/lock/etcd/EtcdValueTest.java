@@ -49,7 +49,7 @@ final class EtcdValueTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"0/3/0", "4/3/1", "1/0/0", "1/9999999/1", "1/3", "x"})
-    void permitsThatNobodyCanHave_askForEverything(String permits) {
+    void impossiblePermits_countAsExclusive(String permits) {
         KeyValue entry = entry("p/~queue/a/p0001", OWNER + " 1700000000123 " + permits + " 7 host me too");
         assertThat(EtcdValue.entry(entry)).isEqualTo(new DemandLine.Place(Demand.EXCLUSIVE, 0));
     }
@@ -68,7 +68,7 @@ final class EtcdValueTest {
     }
 
     @Test
-    void share_isToldByItsKey() {
+    void share_isRecognisedByItsKey() {
         KeyValue entry = entry("p/~queue/a/r0001", OWNER + " 1700000000123 7 host me");
         assertThat(EtcdValue.entry(entry)).isEqualTo(new DemandLine.Place(Demand.SHARED, 0));
         assertThat(EtcdValue.holder(entry)).isEqualTo(new HolderInfo("me", "host", 7, SINCE, 42, Demand.SHARED, 0));

@@ -27,7 +27,7 @@ final class HandOverTest {
     private final SharedLeases leases = new SharedLeases(etcd.calls(), (acquisition, detail) -> {});
     private final HandOver handOver = new HandOver(leases);
     private final AcquisitionId id = BackendDriver.newAcquisition("n");
-    private final EtcdAcquisition acquisition = newPlace();
+    private final EtcdAcquisition acquisition = newAcquisition();
     private final ShortLine line = ShortLine.of(acquisition, KEYS);
     private final List<Grant> handed = new ArrayList<>();
 
@@ -36,7 +36,7 @@ final class HandOverTest {
         etcd.close();
     }
 
-    private EtcdAcquisition newPlace() {
+    private EtcdAcquisition newAcquisition() {
         var slot = new QueueSlots.Slot(OwnerId.random(), UUID.randomUUID(), 0);
         return new EtcdAcquisition(id, slot, KEYS.acquisitionKey(id, slot), BackendDriver.IDENTITY);
     }

@@ -19,13 +19,13 @@ import org.junit.jupiter.api.Test;
 final class InLineTest {
     private static final EtcdKeys KEYS = new EtcdKeys("b/");
 
-    private final EtcdAcquisition first = newPlace(1);
-    private final EtcdAcquisition second = newPlace(1);
-    private final EtcdAcquisition acquisition = newPlace(2);
+    private final EtcdAcquisition first = newAcquisition(1);
+    private final EtcdAcquisition second = newAcquisition(1);
+    private final EtcdAcquisition acquisition = newAcquisition(2);
     private final List<KeyValue> all = List.of(entry(first, 1, 5), entry(second, 2, 6), entry(acquisition, 0, 7));
     private final InLine line = InLine.of(acquisition, KEYS, new PermitLine(all, 10));
 
-    private static EtcdAcquisition newPlace(int permits) {
+    private static EtcdAcquisition newAcquisition(int permits) {
         var acquisition = new AcquisitionId("n", OwnerId.random(), new Demand.Permits(permits, 2));
         var slot = new QueueSlots.Slot(OwnerId.random(), UUID.randomUUID(), 0);
         return new EtcdAcquisition(acquisition, slot, KEYS.acquisitionKey(acquisition, slot), BackendDriver.IDENTITY);
@@ -50,7 +50,7 @@ final class InLineTest {
 
     /** The first deletion would not be reported again, and it would wait until its next poll. */
     @Test
-    void readThatIsOlderThanADeletionThatWasHeard_bringsNobodyBack() {
+    void readOlderThanADeletion_restoresNoKey() {
         assertThat(line.onEvents(MadeUpWatch.deleted(first.key(), 12))).isFalse();
 
         assertThat(line.onRead(all, 11)).isFalse();
@@ -89,7 +89,7 @@ final class InLineTest {
         assertThat(line.revision()).isEqualTo(10);
     }
 
-    /** It has lost its place, and is to queue up again. */
+    /** Its key is gone, so it must enter the queue again. */
     @Test
     void ownKeyIsDeleted_isCalled() {
         assertThat(line.onEvents(MadeUpWatch.deleted(acquisition.key(), 12))).isTrue();

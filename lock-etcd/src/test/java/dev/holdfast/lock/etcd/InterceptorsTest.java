@@ -67,7 +67,7 @@ final class InterceptorsTest {
 
     /** It came in the moment in which it was cancelled. */
     @Test
-    void answerThatComesInTheLastMoment_isTold() throws Exception {
+    void answerInTheLastMoment_isReported() throws Exception {
         for (Status status : List.of(Status.OK, Status.UNAVAILABLE)) {
             told.clear();
             var call = started(new DeadlineInterceptor(SHORT), KVGrpc.getTxnMethod());
@@ -80,7 +80,7 @@ final class InterceptorsTest {
     }
 
     @Test
-    void callThatEndsInTime_isToldAsItIs_alsoIfSomebodyElseHasCancelledIt() {
+    void callThatEndsInTime_isReportedUnchanged_evenIfCancelledElsewhere() {
         for (Status status : List.of(Status.OK, Status.CANCELLED, Status.NOT_FOUND)) {
             told.clear();
             var call = started(new DeadlineInterceptor(LONG), KVGrpc.getTxnMethod());

@@ -69,7 +69,7 @@ final class LeaseLivesTest {
         SharedLease lease = ScriptedEtcd.now(first);
         assertThat(lease.id()).isEqualTo(7);
         assertThat(lease.ttlNanos())
-                .as("as etcd says")
+                .as("as in etcd")
                 .isEqualTo(Duration.ofSeconds(31).toNanos());
         assertThat(lease.ageNanos(System.nanoTime()))
                 .as("counts from before it was asked for")
@@ -86,7 +86,7 @@ final class LeaseLivesTest {
         List<Consumer<SharedLease>> reasons = List.of(
                 SharedLease::end,
                 SharedLease::condemn,
-                lease -> lease.join(Places.place("n".repeat(1_000_000), Demand.EXCLUSIVE)),
+                lease -> lease.join(Places.create("n".repeat(1_000_000), Demand.EXCLUSIVE)),
                 lease -> calls.noteTerm(ScriptedEtcd.kept(calls.latestTerm() + 1)));
         long id = 1;
         for (Consumer<SharedLease> reason : reasons) {
@@ -146,7 +146,7 @@ final class LeaseLivesTest {
 
     /** What it is granted by is what counts: the leader that answers, or a newer one that was known before. */
     @Test
-    void term_isTheLatestThatItsLeaderKnows() {
+    void term_isTheLatestOfItsLeader() {
         calls.noteTerm(ScriptedEtcd.kept(5));
         CompletableFuture<SharedLease> lease = leases.obtain(30, TIMEOUT);
         etcd.next("grant").answers(ScriptedEtcd.granted(7, 30, 4));
@@ -178,18 +178,18 @@ final class LeaseLivesTest {
     void leaseThatEndedLongAgo_isForgotten_unlessAKeyMayBeOnIt() {
         SharedLease unused = granted(7, 0);
         SharedLease used = granted(8, 0);
-        used.join(Places.place());
+        used.join(Places.create());
         ScriptedEtcd.spend(1);
 
         granted(9);
 
         assertThat(leases.byId(7)).isEmpty();
         assertThat(leases.byId(8)).contains(used);
-        assertThat(unused.isGone()).as("nobody has said so").isFalse();
+        assertThat(unused.isGone()).as("no answer has confirmed it").isFalse();
     }
 
     @Test
-    void endOfALease_isToldToThoseOnIt_once() {
+    void endOfALease_isReportedToItsMembers_once() {
         SharedLease lease = granted(7);
         EtcdAcquisition acquisition = Places.seenOn(lease, 10);
         CompletableFuture<Void> renewal = leases.renew(lease, TIMEOUT);
@@ -222,7 +222,7 @@ final class LeaseLivesTest {
 
     /** It is renewed when a third of it is over, by one task, and only while a key waits. */
     @Test
-    void leaseOfAWaiter_isRenewedAfterAThird_untilNobodyWaits() {
+    void leaseOfAWaiter_isRenewedAfterAThird_whileAKeyWaits() {
         long startNanos = System.nanoTime();
         SharedLease lease = Places.lease(7, 30, Duration.ofSeconds(4));
         EtcdAcquisition waiter = Places.waitingOn(lease, 10);
@@ -290,7 +290,7 @@ final class LeaseLivesTest {
     @Test
     void retiredLease_isRevokedWithItsLastMember_once() {
         SharedLease lease = granted(7);
-        EtcdAcquisition acquisition = Places.place();
+        EtcdAcquisition acquisition = Places.create();
         leases.revokeIfRetired(lease);
         assertThat(etcd.count("revoke")).as("may be used again").isZero();
         lease.condemn();
@@ -316,7 +316,7 @@ final class LeaseLivesTest {
         granted(9);
         CompletableFuture<SharedLease> lapsed = leases.obtain(60, TIMEOUT);
         etcd.next("grant").answers(ScriptedEtcd.granted(5, 0, 0));
-        ScriptedEtcd.now(lapsed).join(Places.place()); // so that it is not forgotten
+        ScriptedEtcd.now(lapsed).join(Places.create()); // so that it is not forgotten
         CompletableFuture<SharedLease> gone = leases.obtain(90, TIMEOUT);
         etcd.next("grant").answers(ScriptedEtcd.granted(6, 90, 0));
         ScriptedEtcd.now(gone).end();

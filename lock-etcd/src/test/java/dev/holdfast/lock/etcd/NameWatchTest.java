@@ -19,13 +19,13 @@ final class NameWatchTest {
 
     private final MadeUpWatch etcd = new MadeUpWatch();
     private final EtcdCalls calls = etcd.calls();
-    private final ByteSequence ahead = newPlace().key();
-    private final EtcdAcquisition acquisition = newPlace();
+    private final ByteSequence ahead = newAcquisition().key();
+    private final EtcdAcquisition acquisition = newAcquisition();
     private final ShortLine line = ShortLine.of(acquisition, KEYS);
     private final NameWatch watch = new NameWatch(calls, line);
     private final AtomicInteger news = new AtomicInteger();
 
-    private static EtcdAcquisition newPlace() {
+    private static EtcdAcquisition newAcquisition() {
         var acquisition = BackendDriver.newAcquisition("n");
         var slot = new QueueSlots.Slot(OwnerId.random(), UUID.randomUUID(), 0);
         return new EtcdAcquisition(acquisition, slot, KEYS.acquisitionKey(acquisition, slot), BackendDriver.IDENTITY);
@@ -124,7 +124,7 @@ final class NameWatchTest {
             etcd.listeners
                     .get(0)
                     .onNext(MadeUpWatch.deleted(
-                            at == 12 ? acquisition.key() : newPlace().key(), at));
+                            at == 12 ? acquisition.key() : newAcquisition().key(), at));
         }
         etcd.listeners.get(0).onNext(MadeUpWatch.deleted(ahead, 111));
 
@@ -196,17 +196,17 @@ final class NameWatchTest {
 
     /** Sixty-four: the waiter ahead has left before all the others. */
     @Test
-    void deletionsThatAreRemembered_betweenItsAttemptAndItsListening_needNoRead() {
+    void recentDeletions_betweenItsAttemptAndItsSubscription_needNoRead() {
         for (int others : new int[] {63, 64}) {
             AtomicInteger told = new AtomicInteger();
             NameWatch another = new NameWatch(calls, line);
             another.onEvents(MadeUpWatch.begun(3));
-            ShortLine late = ShortLine.of(newPlace(), KEYS);
+            ShortLine late = ShortLine.of(newAcquisition(), KEYS);
             ByteSequence own = late.acquisition().key();
             late.update(own, 10, List.of(ShortLineTest.entry(own, 10), ShortLineTest.entry(ahead, 5)), 10);
             another.onEvents(MadeUpWatch.deleted(ahead, 11));
             for (int i = 0; i < others; i++) {
-                another.onEvents(MadeUpWatch.deleted(newPlace().key(), 12 + i));
+                another.onEvents(MadeUpWatch.deleted(newAcquisition().key(), 12 + i));
             }
 
             another.add(late, told::incrementAndGet);
@@ -219,9 +219,9 @@ final class NameWatchTest {
     /** A read serves all: none of them may have keys ahead that it leaves out, or have known more before. */
     @Test
     void read_isUpToTheLast_andWhatIsKnownIsWhatAllKnow() {
-        assertThat(watch.revision()).as("nobody listens").isEqualTo(Long.MAX_VALUE);
+        assertThat(watch.revision()).as("no waiter is registered").isEqualTo(Long.MAX_VALUE);
         queuedUp(12);
-        ShortLine behind = ShortLine.of(newPlace(), KEYS);
+        ShortLine behind = ShortLine.of(newAcquisition(), KEYS);
         ByteSequence own = behind.acquisition().key();
         behind.update(own, 20, List.of(ShortLineTest.entry(own, 20), ShortLineTest.entry(ahead, 5)), 20);
         Subscription first = listen();

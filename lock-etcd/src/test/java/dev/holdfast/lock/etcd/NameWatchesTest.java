@@ -54,7 +54,7 @@ final class NameWatchesTest {
         boolean isIdleForLess = System.nanoTime() - startNanos < TimeUnit.SECONDS.toNanos(1);
         assertThat(etcd.planned() + etcd.closed.get()).isEqualTo(1);
         assertThat(etcd.closed)
-                .as("ended, which it may be on a machine that stood still for a second")
+                .as("ended, which may happen after a pause of the machine of a second")
                 .hasValueLessThanOrEqualTo(isIdleForLess ? 0 : 1);
     }
 
@@ -107,7 +107,7 @@ final class NameWatchesTest {
     }
 
     @Test
-    void endComes_whileSomebodyWaitsAgain_watchGoesOn_andEndsAfterThatOne() {
+    void end_whileAnotherWaits_watchContinues_andEndsAfterThatWaiter() {
         NameWatches ours = new NameWatches(planned.calls());
         ours.add(line, () -> {}).close();
         Subscription again = ours.add(newLine("n"), () -> {});

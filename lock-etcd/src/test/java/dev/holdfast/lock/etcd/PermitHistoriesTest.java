@@ -16,7 +16,7 @@ final class PermitHistoriesTest {
 
     @ParameterizedTest(name = "limit {0}")
     @ValueSource(ints = {2, 3, 5})
-    void histories_noSlotTwice_tokensRise_nobodyWaitsWhoHasRoom(int limit) {
+    void histories_noSlotTwice_tokensRise_noWaiterHasRoom(int limit) {
         int grants = 0;
         for (int seed = 0; seed < HISTORIES; seed++) {
             PermitHistory history = new PermitHistory(limit, seed, false);

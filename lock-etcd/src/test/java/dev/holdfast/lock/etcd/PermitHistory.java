@@ -218,18 +218,18 @@ final class PermitHistory {
             step();
         }
         settle();
-        check(nobodyWaitsWhoHasRoom(), "somebody waits who has room");
+        check(nobodyWaitsWhoHasRoom(), "a waiter has room");
         for (int i = 0; i < 1_000 && !actors().stream().allMatch(Actor::isIdle); i++) {
             actors().stream().filter(actor -> actor.held != null).findFirst().ifPresent(Actor::release);
             settle();
-            check(nobodyWaitsWhoHasRoom(), "somebody waits who has room, at the end");
+            check(nobodyWaitsWhoHasRoom(), "a waiter has room at the end");
         }
-        check(actors().stream().allMatch(Actor::isIdle), "somebody waits for good");
-        check(places().isEmpty(), "something is left: " + places());
+        check(actors().stream().allMatch(Actor::isIdle), "a waiter is never granted");
+        check(queueKeys().isEmpty(), "keys remain: " + queueKeys());
         processes.forEach(process -> process.backend.close());
     }
 
-    private List<KeyValue> places() {
+    private List<KeyValue> queueKeys() {
         return server.keysFrom("p/~queue/s/p");
     }
 
@@ -270,7 +270,7 @@ final class PermitHistory {
 
     private boolean nobodyWaitsWhoHasRoom() {
         int sum = 0;
-        for (KeyValue key : places()) {
+        for (KeyValue key : queueKeys()) {
             String[] parts = key.getValue().toStringUtf8().split("[ /]");
             sum += Integer.parseInt(parts[2]);
             boolean waits = actors().stream()

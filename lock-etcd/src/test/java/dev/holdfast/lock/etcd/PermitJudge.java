@@ -49,7 +49,7 @@ final class PermitJudge {
             long token = other.grant().token();
             if (other != now && now.hasSlotOf(other)) {
                 if (token >= now.grant().token()) {
-                    wrong.add("told after token " + token + ": " + whose);
+                    wrong.add("reported after token " + token + ": " + whose);
                 }
                 if (other.since() >= now.since()) {
                     wrong.add("held before token " + token + ": " + whose);

@@ -22,17 +22,17 @@ final class PermitLineTest {
     private final ScriptedEtcd etcd = new ScriptedEtcd();
     private final EtcdCalls calls = etcd.calls();
     private final PermitLimits limits = new PermitLimits(Places.KEYS);
-    private final EtcdAcquisition first = place(5);
-    private final EtcdAcquisition second = place(5);
-    private final EtcdAcquisition own = place(5);
+    private final EtcdAcquisition first = newAcquisition(5);
+    private final EtcdAcquisition second = newAcquisition(5);
+    private final EtcdAcquisition own = newAcquisition(5);
 
     @AfterEach
     void close() {
         etcd.close();
     }
 
-    private static EtcdAcquisition place(int limit) {
-        return Places.place(NAME, new Demand.Permits(1, limit));
+    private static EtcdAcquisition newAcquisition(int limit) {
+        return Places.create(NAME, new Demand.Permits(1, limit));
     }
 
     private static KeyValue entry(EtcdAcquisition of, int slot, long created, long modified) {
@@ -74,7 +74,7 @@ final class PermitLineTest {
      * have left, and be behind by now with the same key and value, which the own slot is ahead of then.
      */
     @Test
-    void ownSlot_isWrittenOver_ifTheOneAheadSaysTheSame_andWasNotMadeAnew() {
+    void ownSlot_isReplaced_ifTheKeyAheadHasTheSame_andWasNotCreatedAgain() {
         PermitLine line = new PermitLine(List.of(entry(first, 1, 10, 15), entry(own, 1, 20, 20)), 30);
         SlotPlan plan = planOf(line.turnOf(own));
         assertThat(plan.from()).isEqualTo(1);
@@ -93,7 +93,7 @@ final class PermitLineTest {
         assertThat(inner.getSuccess(0).getRequestPut().getValue().toStringUtf8())
                 .isEqualTo(text(own.value(2)));
         assertThat(inner.getFailure(0).getRequestPut().getValue().toStringUtf8())
-                .as("else it stays, and the key moves all the same")
+                .as("else it stays, and the key still moves")
                 .isEqualTo(text(own.value(1)));
     }
 
@@ -133,11 +133,11 @@ final class PermitLineTest {
         List<KeyValue> keys = new ArrayList<>();
         List<EtcdAcquisition> ahead = new ArrayList<>();
         for (int i = 0; i < 70; i++) {
-            EtcdAcquisition one = place(100);
+            EtcdAcquisition one = newAcquisition(100);
             ahead.add(one);
             keys.add(entry(one, 0, 10 + i, 10 + i));
         }
-        EtcdAcquisition last = place(100);
+        EtcdAcquisition last = newAcquisition(100);
         keys.add(entry(last, 0, 90, 90));
 
         SlotPlan plan = planOf(new PermitLine(keys, 100).turnOf(last));
@@ -156,13 +156,13 @@ final class PermitLineTest {
 
     @Test
     void turn_isWhatTheLineSays() {
-        EtcdAcquisition one = place(1);
+        EtcdAcquisition one = newAcquisition(1);
         KeyValue holder = entry(first, 1, 10, 10);
-        PermitLine busy = new PermitLine(List.of(entry(one, 1, 20, 20), entry(place(1), 1, 10, 10)), 30);
+        PermitLine busy = new PermitLine(List.of(entry(one, 1, 20, 20), entry(newAcquisition(1), 1, 10, 10)), 30);
         assertThat(busy.turnOf(one))
                 .as("no room, whatever the order of the keys")
                 .isEqualTo(new PermitLine.Turn.None());
-        assertThat(busy.turnOf(place(1))).isEqualTo(new PermitLine.Turn.Gone());
+        assertThat(busy.turnOf(newAcquisition(1))).isEqualTo(new PermitLine.Turn.Gone());
         assertThat(new PermitLine(List.of(holder, limit("4")), 30).turnOf(first))
                 .isEqualTo(new PermitLine.Turn.OtherLimit(4));
         assertThat(new PermitLine(List.of(holder, limit("5")), 30).turnOf(first))
@@ -247,7 +247,7 @@ final class PermitLineTest {
     }
 
     @Test
-    void limitThatIsOtherwise_orAlreadySo_isTold_andNotWritten() {
+    void differentOrEqualLimit_isReported_andNotWritten() {
         for (int stored : new int[] {4, 5}) {
             int before = etcd.requests.size();
             CompletableFuture<Integer> changed = limits.change(calls, NAME, 3, 5);

@@ -53,9 +53,7 @@ final class PermitSlotsTest {
         assertThat(changes(2, one(1), one(1), one(2)))
                 .as("what another says is left to it")
                 .containsExactly(new Change(1, 3, 0));
-        assertThat(changes(1, one(1), one(1), one(2)))
-                .as("by whomever it is written")
-                .containsExactly(new Change(1, 3, 0));
+        assertThat(changes(1, one(1), one(1), one(2))).as("by any client").containsExactly(new Change(1, 3, 0));
         assertThat(changes(1, one(2), one(1))).isEmpty();
     }
 

@@ -16,11 +16,11 @@ final class Places {
 
     private Places() {}
 
-    static EtcdAcquisition place() {
-        return place(NAME, Demand.EXCLUSIVE);
+    static EtcdAcquisition create() {
+        return create(NAME, Demand.EXCLUSIVE);
     }
 
-    static EtcdAcquisition place(String name, Demand demand) {
+    static EtcdAcquisition create(String name, Demand demand) {
         var acquisition = new AcquisitionId(name, OwnerId.random(), demand);
         var slot = new QueueSlots.Slot(OwnerId.random(), UUID.randomUUID(), 0);
         return new EtcdAcquisition(acquisition, slot, KEYS.acquisitionKey(acquisition, slot), BackendDriver.IDENTITY);
@@ -38,25 +38,25 @@ final class Places {
 
     /** One whose key was last seen on that lease, as it was created. */
     static EtcdAcquisition seenOn(SharedLease lease, long created) {
-        EtcdAcquisition place = place();
-        place.update(new KeyState(created, created, created, 0, lease));
-        return place;
+        EtcdAcquisition acquisition = create();
+        acquisition.update(new KeyState(created, created, created, 0, lease));
+        return acquisition;
     }
 
     static EtcdAcquisition waitingOn(SharedLease lease, long created) {
-        EtcdAcquisition place = seenOn(lease, created);
-        place.keepWaiting();
-        return place;
+        EtcdAcquisition acquisition = seenOn(lease, created);
+        acquisition.keepWaiting();
+        return acquisition;
     }
 
     static Grant heldOn(SharedLease lease, long created, long leaseMillis) {
-        EtcdAcquisition place = seenOn(lease, created);
-        Grant grant = new Grant(place.id(), created, leaseMillis, 0, place);
-        place.hold(grant, leaseMillis);
+        EtcdAcquisition acquisition = seenOn(lease, created);
+        Grant grant = new Grant(acquisition.id(), created, leaseMillis, 0, acquisition);
+        acquisition.hold(grant, leaseMillis);
         return grant;
     }
 
-    static EtcdAcquisition placeOf(Grant grant) {
+    static EtcdAcquisition acquisitionOf(Grant grant) {
         return Objects.requireNonNull(EtcdAcquisition.of(grant));
     }
 }

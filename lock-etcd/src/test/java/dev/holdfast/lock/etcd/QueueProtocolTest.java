@@ -27,8 +27,8 @@ final class QueueProtocolTest {
         etcd.close();
     }
 
-    private static EtcdAcquisition place(Demand demand) {
-        return Places.place(Places.NAME, demand);
+    private static EtcdAcquisition newAcquisition(Demand demand) {
+        return Places.create(Places.NAME, demand);
     }
 
     private TxnRequest attempt(EtcdAcquisition acquisition) {
@@ -49,7 +49,8 @@ final class QueueProtocolTest {
             read.add(ScriptedEtcd.entry(acquisition.key(), ByteSequence.EMPTY, CREATED, CREATED, 7));
         }
         for (int i = 0; i < ahead; i++) {
-            read.add(ScriptedEtcd.entry(Places.place().key(), ByteSequence.EMPTY, CREATED - 1 - i, CREATED - 1 - i, 8));
+            read.add(
+                    ScriptedEtcd.entry(Places.create().key(), ByteSequence.EMPTY, CREATED - 1 - i, CREATED - 1 - i, 8));
         }
         TxnResponse reply = ScriptedEtcd.txn(true, CREATED + 5, ScriptedEtcd.read(read.toArray(new KeyValue[0])));
         return queue.outcome(acquisition, new ConditionalWrite.Result.Written(CREATED, reply));
@@ -58,7 +59,7 @@ final class QueueProtocolTest {
     /** The last ones that are not behind it: its own, those that it tracks, and one more if there are more. */
     @Test
     void lock_readsTheLastTenUpToItsOwn() {
-        EtcdAcquisition acquisition = place(Demand.EXCLUSIVE);
+        EtcdAcquisition acquisition = newAcquisition(Demand.EXCLUSIVE);
         for (boolean known : List.of(false, true)) {
             if (known) {
                 seen(acquisition);
@@ -81,7 +82,7 @@ final class QueueProtocolTest {
     /** Other shares do not matter to it. */
     @Test
     void share_readsTheLastLockOrPermitAhead() {
-        RangeRequest read = attempt(place(Demand.SHARED)).getSuccess(1).getRequestRange();
+        RangeRequest read = attempt(newAcquisition(Demand.SHARED)).getSuccess(1).getRequestRange();
 
         assertThat(read.getRangeEnd().toStringUtf8()).isEqualTo("b/~queue/n/r");
         assertThat(read.getLimit()).isEqualTo(1);
@@ -90,7 +91,7 @@ final class QueueProtocolTest {
     /** The slots of others first, then its own, then the limit if there is none; the queue is read after that. */
     @Test
     void permits_writeTheirPlan_once_andReadTheWholeLine() {
-        EtcdAcquisition acquisition = place(new Demand.Permits(2, 3));
+        EtcdAcquisition acquisition = newAcquisition(new Demand.Permits(2, 3));
         Op others = Op.put(EtcdKeys.bytes("other"), ByteSequence.EMPTY, io.etcd.jetcd.options.PutOption.DEFAULT);
         acquisition.plan(new SlotPlan(1, 2, List.of(), List.of(others)));
 
@@ -119,16 +120,16 @@ final class QueueProtocolTest {
     }
 
     @Test
-    void nobodyAhead_isHeld() {
-        assertThat(outcome(place(Demand.EXCLUSIVE), 0)).isEqualTo(new Outcome.Held(CREATED, 0));
-        assertThat(outcome(place(Demand.SHARED), 0)).isEqualTo(new Outcome.Held(CREATED, 0));
+    void noKeyAhead_isHeld() {
+        assertThat(outcome(newAcquisition(Demand.EXCLUSIVE), 0)).isEqualTo(new Outcome.Held(CREATED, 0));
+        assertThat(outcome(newAcquisition(Demand.SHARED), 0)).isEqualTo(new Outcome.Held(CREATED, 0));
     }
 
     /** Eight are few enough to be known all, and to be handed the lock. */
     @Test
     void someAhead_areKnownAll_orItWaitsForTheLastOne() {
         for (int ahead = 1; ahead < 10; ahead++) {
-            EtcdAcquisition acquisition = place(Demand.EXCLUSIVE);
+            EtcdAcquisition acquisition = newAcquisition(Demand.EXCLUSIVE);
             EtcdTicket ticket = ((Outcome.Queued) outcome(acquisition, ahead)).ticket();
             assertThat(ticket.acquisition()).isSameAs(acquisition);
             assertThat(ticket).as("%d ahead", ahead).isInstanceOf(ahead <= 8 ? ShortLine.class : BehindOne.class);
@@ -137,7 +138,7 @@ final class QueueProtocolTest {
                 assertThat(behind.created()).as("the one before it").isEqualTo(CREATED - 1);
             }
         }
-        assertThat(((Outcome.Queued) outcome(place(Demand.SHARED), 1)).ticket())
+        assertThat(((Outcome.Queued) outcome(newAcquisition(Demand.SHARED), 1)).ticket())
                 .isInstanceOfSatisfying(
                         BehindOne.class, behind -> assertThat(behind.created()).isEqualTo(CREATED - 1));
     }
@@ -145,7 +146,7 @@ final class QueueProtocolTest {
     /** The watch has reported it before the answer arrived: it is first by now, so it makes another attempt. */
     @Test
     void lastAheadHasLeftMeanwhile_isAskedForAgain() {
-        EtcdAcquisition acquisition = place(Demand.EXCLUSIVE);
+        EtcdAcquisition acquisition = newAcquisition(Demand.EXCLUSIVE);
         Outcome.Queued before = (Outcome.Queued) outcome(acquisition, 1);
         ShortLine line = (ShortLine) before.ticket();
         List<KeyValue> read = List.of(
@@ -164,7 +165,7 @@ final class QueueProtocolTest {
 
     @Test
     void otherResults_areWhatTheySay() {
-        EtcdAcquisition acquisition = place(Demand.EXCLUSIVE);
+        EtcdAcquisition acquisition = newAcquisition(Demand.EXCLUSIVE);
         var present = ScriptedEtcd.asRead(ScriptedEtcd.entry(acquisition.key(), ByteSequence.EMPTY, 1, 1, 7));
         assertThat(queue.outcome(acquisition, new ConditionalWrite.Result.Foreign(present, 5)))
                 .isEqualTo(new Outcome.Taken(present));

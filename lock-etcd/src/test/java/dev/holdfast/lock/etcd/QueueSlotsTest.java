@@ -40,7 +40,7 @@ final class QueueSlotsTest {
     }
 
     @Test
-    void deletion_withoutAnswer_leavesNothingToRemember() {
+    void deletion_withoutAnswer_leavesNoState() {
         for (int i = 0; i < 1_000; i++) {
             QueueSlots.Slot slot = slots.take("name-" + i);
             slots.retire(slot);

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.AfterEach;
 /** A backend of a client whose requests a test answers. */
 abstract class ScriptedBackend {
     static final long LEASE = 300_000;
-    static final KeyValue AHEAD = ScriptedEtcd.entry(Places.place().key(), ByteSequence.EMPTY, 5, 5, 99);
+    static final KeyValue AHEAD = ScriptedEtcd.entry(Places.create().key(), ByteSequence.EMPTY, 5, 5, 99);
 
     final ScriptedEtcd etcd = new ScriptedEtcd();
     final AtomicReference<Runnable> afterClose = new AtomicReference<>(() -> {});

@@ -16,8 +16,8 @@ final class SharedLeaseTest {
     }
 
     private static EtcdAcquisition placeWithKeyOf(int bytes) {
-        int rest = Places.place("", Demand.EXCLUSIVE).key().size();
-        EtcdAcquisition acquisition = Places.place("n".repeat(bytes - rest), Demand.EXCLUSIVE);
+        int rest = Places.create("", Demand.EXCLUSIVE).key().size();
+        EtcdAcquisition acquisition = Places.create("n".repeat(bytes - rest), Demand.EXCLUSIVE);
         assertThat(acquisition.key().size()).isEqualTo(bytes);
         return acquisition;
     }

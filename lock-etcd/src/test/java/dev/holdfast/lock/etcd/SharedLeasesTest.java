@@ -25,7 +25,7 @@ final class SharedLeasesTest {
         etcd.close();
     }
 
-    /** A member pauses, say. The waiter does not ask meanwhile, and would lose its place. */
+    /** For example, a member pauses. The waiter makes no attempt in the meantime, and would lose its key. */
     @Test
     void renewalForAWaiterFails_isTriedAgain_untilTheLeaseIsGone() {
         SharedLease lease = new SharedLease(7, 1, SentAt.now(), 0);

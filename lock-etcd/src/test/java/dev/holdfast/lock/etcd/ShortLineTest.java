@@ -16,12 +16,12 @@ import org.junit.jupiter.api.Test;
 final class ShortLineTest {
     private static final EtcdKeys KEYS = new EtcdKeys("b/");
 
-    private final EtcdAcquisition acquisition = newPlace();
+    private final EtcdAcquisition acquisition = newAcquisition();
     private final ShortLine line = ShortLine.of(acquisition, KEYS);
     private final ByteSequence own = acquisition.key();
-    private final ByteSequence other = newPlace().key();
+    private final ByteSequence other = newAcquisition().key();
 
-    private static EtcdAcquisition newPlace() {
+    private static EtcdAcquisition newAcquisition() {
         var acquisition = BackendDriver.newAcquisition("n");
         var slot = new QueueSlots.Slot(OwnerId.random(), UUID.randomUUID(), 0);
         return new EtcdAcquisition(acquisition, slot, KEYS.acquisitionKey(acquisition, slot), BackendDriver.IDENTITY);
@@ -53,10 +53,12 @@ final class ShortLineTest {
 
     /** The event overtook the answer of the attempt that created a new key, and would not be repeated. */
     @Test
-    void lastAheadLeaves_beforeTheAnswerThatKnowsIt_isNews() {
+    void lastAheadLeaves_beforeTheAnswerWithIt_isReported() {
         line.update(own, 10, List.of(entry(own, 10), entry(other, 5)), 10);
         assertThat(line.onDeletions(deleted(own, 12))).as("its key is gone").isTrue();
-        assertThat(line.onDeletions(deleted(other, 20))).as("was told already").isFalse();
+        assertThat(line.onDeletions(deleted(other, 20)))
+                .as("was notified already")
+                .isFalse();
 
         assertThat(line.update(own, 15, List.of(entry(own, 15), entry(other, 5)), 15))
                 .isTrue();
@@ -97,7 +99,7 @@ final class ShortLineTest {
     }
 
     @Test
-    void eventsOfWhatTheAnswerKnows_areNoNews() {
+    void eventsBeforeTheAnswer_areIgnored() {
         line.update(own, 10, List.of(entry(own, 10), entry(other, 5)), 30);
 
         assertThat(line.onDeletions(deleted(other, 20))).isFalse();
@@ -135,15 +137,15 @@ final class ShortLineTest {
     @Test
     void ticket_isOneAndTheSame_ofOneAcquisition() {
         assertThat(ShortLine.of(acquisition, KEYS)).isSameAs(line);
-        assertThat(line).isNotEqualTo(ShortLine.of(newPlace(), KEYS));
+        assertThat(line).isNotEqualTo(ShortLine.of(newAcquisition(), KEYS));
     }
 
     /** It was notified already, and other events do not matter. */
     @Test
-    void news_areToldOnce_untilItHasLookedAgain() {
+    void news_areReportedOnce_untilTheNextRead() {
         line.update(own, 10, List.of(entry(own, 10), entry(other, 5)), 10);
         assertThat(line.onDeletions(deleted(other, 12))).isTrue();
-        assertThat(line.onDeletions(deleted(newPlace().key(), 13))).isFalse();
+        assertThat(line.onDeletions(deleted(newAcquisition().key(), 13))).isFalse();
 
         assertThat(line.onRead(List.of(entry(own, 10)), 14)).as("after a look").isTrue();
         assertThat(line.onRead(List.of(entry(own, 10)), 13)).as("a stale one").isFalse();

@@ -68,7 +68,7 @@ final class WithdrawalsTest {
     void release_deletesTheKey_andTellsWhetherItWasThatOfTheGrant() {
         for (long found : new long[] {CREATED, CREATED + 1, 0}) {
             Grant grant = Places.heldOn(lease, CREATED, 30_000);
-            EtcdAcquisition acquisition = Places.placeOf(grant);
+            EtcdAcquisition acquisition = Places.acquisitionOf(grant);
 
             CompletableFuture<Boolean> done = withdrawals.withdraw(acquisition, CREATED, deadline());
 
@@ -88,7 +88,7 @@ final class WithdrawalsTest {
 
     @Test
     void acquisitionThatIsNowhere_needsNoRequest() {
-        EtcdAcquisition acquisition = Places.place();
+        EtcdAcquisition acquisition = Places.create();
 
         assertThat(ScriptedEtcd.now(abandon(acquisition))).isFalse();
 
@@ -99,7 +99,7 @@ final class WithdrawalsTest {
     /** A creation is open on two leases: each gets a tombstone, whether or not the key is there. */
     @Test
     void acquisitionWithOpenCreations_leavesATombstoneOnEachLease() {
-        EtcdAcquisition acquisition = Places.place();
+        EtcdAcquisition acquisition = Places.create();
         acquisition.beginWrite(lease);
         acquisition.beginWrite(Places.lease(8));
         List<SharedLease> open = acquisition.openCreations();
@@ -127,7 +127,7 @@ final class WithdrawalsTest {
     void leaseWithManyTombstones_takesNoMore() {
         for (int i = 0; i < 64; i++) {
             assertThat(lease.isRetired()).as("after %d", i).isFalse();
-            EtcdAcquisition acquisition = Places.place();
+            EtcdAcquisition acquisition = Places.create();
             acquisition.beginWrite(lease);
             CompletableFuture<Boolean> done = abandon(acquisition);
             isCarriedOut();
@@ -147,7 +147,7 @@ final class WithdrawalsTest {
     /** Nothing can arrive on it any more; the key may be on another one. */
     @Test
     void leaseOfATombstoneIsGone_theNextOneIsDone_andTheKeyDeleted() {
-        EtcdAcquisition acquisition = Places.place();
+        EtcdAcquisition acquisition = Places.create();
         acquisition.beginWrite(lease);
 
         CompletableFuture<Boolean> done = abandon(acquisition);
@@ -221,7 +221,7 @@ final class WithdrawalsTest {
 
     /** The engine repeats it as well. */
     @Test
-    void removalThatSomebodyElseHasDone_isNotRepeated() {
+    void removalDoneElsewhere_isNotRepeated() {
         EtcdAcquisition acquisition = Places.seenOn(lease, CREATED);
         abandon(acquisition);
         fails(Status.UNAVAILABLE);
@@ -250,7 +250,7 @@ final class WithdrawalsTest {
     }
 
     @Test
-    void permissionThatIsMissing_isTold() {
+    void missingPermission_isReported() {
         CompletableFuture<Boolean> done = abandon(Places.seenOn(lease, CREATED));
         fails(Status.PERMISSION_DENIED);
 
@@ -309,7 +309,7 @@ final class WithdrawalsTest {
     @Test
     void singleKey_isDeletedIfItIsTheOwnersStill() {
         SingleKeyProtocol single = new SingleKeyProtocol(Places.KEYS);
-        EtcdAcquisition acquisition = Places.place();
+        EtcdAcquisition acquisition = Places.create();
         for (boolean there : List.of(true, false)) {
             CompletableFuture<Boolean> removed = single.remove(calls, acquisition, CREATED, List.of());
             TxnRequest txn = etcd.next("txn").txn();
