@@ -259,16 +259,16 @@ final class ExpiringRowBackend implements LockBackend {
     public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
         underWay.releasing(grant.acquisition().owner());
         return database.failures().call("release of token " + grant.token(), () -> {
-            ExpiryStatements.Released released =
+            RowChange released =
                     database.runForHold(timeoutMillis, connection -> statements.release(connection, grant));
             ended(grant.acquisition());
             if (grant.demand() instanceof Demand.Exclusive) {
-                fairness.released(grant.acquisition().name(), released == ExpiryStatements.Released.HELD_AND_AWAITED);
+                fairness.released(grant.acquisition().name(), released == RowChange.DONE_AND_AWAITED);
             }
             if (sweeper != null) {
                 sweeper.released();
             }
-            return released == ExpiryStatements.Released.NOT_HELD ? ReleaseResult.NOT_HELD : ReleaseResult.RELEASED;
+            return released == RowChange.NONE ? ReleaseResult.NOT_HELD : ReleaseResult.RELEASED;
         });
     }
 

@@ -51,9 +51,6 @@ final class ExpiryStatements {
               RETURNING name, awaited)
             SELECT CASE WHEN awaited {>} pg_catalog.clock_timestamp() THEN %4$s END FROM freed""";
 
-    static final String NOTIFY =
-            "CAST(pg_catalog.pg_notify('%s', pg_catalog.encode(pg_catalog.sha256(name), 'hex')) AS pg_catalog.text)";
-
     private static final Logger LOG = LoggerFactory.getLogger(ExpiryStatements.class);
 
     private final boolean postgres;
@@ -84,7 +81,7 @@ final class ExpiryStatements {
         notifies = postgres;
         if (postgres) {
             String stillValid = " AND expires {>} " + dialect.now();
-            String notify = NOTIFY.formatted(PostgresWakeups.channel(table));
+            String notify = PostgresSql.notify(table);
             release = free(table, free, stillValid, notify);
             abandon = free(table, free, "", notify);
             silentRelease = free(table, free, stillValid, "'nobody'");
@@ -188,18 +185,18 @@ final class ExpiryStatements {
         }
     }
 
-    Released release(Connection connection, Grant grant) throws SQLException {
+    RowChange release(Connection connection, Grant grant) throws SQLException {
         AcquisitionId held = grant.acquisition();
-        Released released = grant.demand() instanceof Demand.Permits
-                ? Released.NOT_HELD
+        RowChange released = grant.demand() instanceof Demand.Permits
+                ? RowChange.NONE
                 : free(connection, release, silentRelease, held);
-        return shares == null || released != Released.NOT_HELD || grant.demand() instanceof Demand.Exclusive
+        return shares == null || released != RowChange.NONE || grant.demand() instanceof Demand.Exclusive
                 ? released
                 : shares.leave(connection, held);
     }
 
     /** Without the right to notify, the waiters are left to their polls: the session tries again what is in conflict. */
-    private Released free(Connection connection, String loud, String silent, AcquisitionId held) throws SQLException {
+    private RowChange free(Connection connection, String loud, String silent, AcquisitionId held) throws SQLException {
         if (!notifies) {
             return free(connection, silent, held);
         }
@@ -215,17 +212,17 @@ final class ExpiryStatements {
         }
     }
 
-    private Released free(Connection connection, String sql, AcquisitionId held) throws SQLException {
+    private RowChange free(Connection connection, String sql, AcquisitionId held) throws SQLException {
         try (PreparedStatement statement = connection.prepareStatement(sql)) {
             new Bind(statement).name(held.name()).owner(held);
             if (!postgres) {
-                return statement.executeUpdate() > 0 ? Released.HELD : Released.NOT_HELD;
+                return statement.executeUpdate() > 0 ? RowChange.DONE : RowChange.NONE;
             }
             try (ResultSet rows = statement.executeQuery()) {
                 if (!rows.next()) {
-                    return Released.NOT_HELD;
+                    return RowChange.NONE;
                 }
-                return rows.getString(1) == null ? Released.HELD : Released.HELD_AND_AWAITED;
+                return rows.getString(1) == null ? RowChange.DONE : RowChange.DONE_AND_AWAITED;
             }
         }
     }
@@ -243,13 +240,5 @@ final class ExpiryStatements {
     /** Only called if there are permits. */
     int changeLimit(Connection connection, String name, int from, int to) throws SQLException {
         return Objects.requireNonNull(shares).changeLimit(connection, name, from, to);
-    }
-
-    /** What a release found. */
-    enum Released {
-        NOT_HELD,
-        HELD,
-        /** It was held, and somebody has announced to wait. */
-        HELD_AND_AWAITED
     }
 }

@@ -38,7 +38,7 @@ final class H2Version implements VersionStatements {
                         h2.nowPlusMillis("?2"),
                         h2.millisUntil("expires"),
                         tokens.next("token"),
-                        RowStates.READER,
+                        RowOwners.READER,
                         ExpiryRows.BESIDE_SHARES);
         insert = """
                 SELECT token FROM FINAL TABLE (INSERT INTO %1$s (name, owner, token, lease_millis, expires, since, holder)

@@ -58,7 +58,7 @@ final class MySqlVersion implements VersionStatements {
         this.table = table;
         String grantable = "(owner IS NULL OR owner = ? OR expires <= " + dialect.now() + ")";
         String remaining = "IF(owner IS NULL, 0, GREATEST(0, " + dialect.millisUntil("expires") + ") + IF(owner LIKE '"
-                + RowStates.READER + "%', " + ExpiryRows.BESIDE_SHARES + ", 0))";
+                + RowOwners.READER + "%', " + ExpiryRows.BESIDE_SHARES + ", 0))";
         String assignments = """
                 token = IF(%1$s, LAST_INSERT_ID(IF(owner <=> ?, token, %6$s)), token + 0 * LAST_INSERT_ID(%2$d + %3$s)),
                 since = IF(%1$s AND NOT owner <=> ?, %4$s, since),

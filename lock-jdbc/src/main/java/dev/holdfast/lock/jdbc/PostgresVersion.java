@@ -58,7 +58,7 @@ final class PostgresVersion implements VersionStatements {
                         PostgresSql.TEXT,
                         PostgresSql.NOW,
                         PostgresSql.DURABLY,
-                        RowStates.READER,
+                        RowOwners.READER,
                         ExpiryRows.BESIDE_SHARES));
         renew = PostgresSql.named("""
                 UPDATE %s AS held SET expires = %s

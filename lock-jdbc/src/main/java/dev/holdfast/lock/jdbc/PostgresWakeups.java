@@ -58,7 +58,7 @@ final class PostgresWakeups implements AutoCloseable {
     PostgresWakeups(Database database, LongSupplier nanoTime) {
         this.database = database;
         this.executor = database::inBackground;
-        this.channel = channel(database.table());
+        this.channel = PostgresSql.channel(database.table());
         this.listener = new PostgresListener(this, channel, nanoTime);
         String held = " WHERE name {=} ? AND owner IS NOT NULL AND expires {>} pg_catalog.clock_timestamp() AND ";
         announce = PostgresSql.named(
@@ -73,10 +73,6 @@ final class PostgresWakeups implements AutoCloseable {
     }
 
     /** Where the releases of a table are told; tables of the same name share it, which costs a check now and then. */
-    static String channel(TableName table) {
-        return table.local().toLowerCase(Locale.ROOT);
-    }
-
     /** The ticket of an acquisition that found the lock busy and waits; it may have had one before. */
     WaitTicket busy(AcquisitionId acquisition, @Nullable Ticket before) {
         if (!(before instanceof WaitTicket ticket)) {

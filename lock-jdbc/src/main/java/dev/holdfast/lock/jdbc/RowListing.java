@@ -56,7 +56,7 @@ final class RowListing {
     }
 
     private List<HolderInfo> holders(String name, ResultSet rows) throws SQLException {
-        if (sharing && rows.getString(5).startsWith(RowStates.READER)) {
+        if (sharing && rows.getString(5).startsWith(RowOwners.READER)) {
             RowState row = RowState.read(
                     name,
                     rows.getString(5),

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.Demand;
-import dev.holdfast.lock.jdbc.ExpiryStatements.Released;
 import dev.holdfast.lock.jdbc.RecordedDb.Answer;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
@@ -58,8 +57,8 @@ final class ExpiryStatementsTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"'', NOT_HELD", "quiet, HELD", "told, HELD_AND_AWAITED"})
-    void release_onPostgres_tellsWhetherSomebodyWaits(String answer, Released expected) throws Exception {
+    @CsvSource({"'', NONE", "quiet, DONE", "told, HELD_AND_AWAITED"})
+    void release_onPostgres_tellsWhetherSomebodyWaits(String answer, RowChange expected) throws Exception {
         RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);
         db.on(
                 LOUD,
@@ -71,8 +70,8 @@ final class ExpiryStatementsTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"MARIADB, 0, NOT_HELD", "MARIADB, 1, HELD", "MYSQL, 1, HELD", "H2, 0, NOT_HELD", "H2, 1, HELD"})
-    void release_elsewhere_countsRows(Dialect dialect, long count, Released expected) throws Exception {
+    @CsvSource({"MARIADB, 0, NONE", "MARIADB, 1, DONE", "MYSQL, 1, DONE", "H2, 0, NONE", "H2, 1, DONE"})
+    void release_elsewhere_countsRows(Dialect dialect, long count, RowChange expected) throws Exception {
         RecordedDb db = new RecordedDb(dialect);
         db.on(FREE, call -> Answer.count(count));
         assertThat(statements(dialect).release(db.connection(), grant(Demand.EXCLUSIVE)))
@@ -103,7 +102,7 @@ final class ExpiryStatementsTest {
 
     private static void free(ExpiryStatements statements, Connection connection, boolean release) throws SQLException {
         if (release) {
-            assertThat(statements.release(connection, grant(Demand.EXCLUSIVE))).isEqualTo(Released.HELD);
+            assertThat(statements.release(connection, grant(Demand.EXCLUSIVE))).isEqualTo(RowChange.DONE);
         } else {
             statements.abandon(connection, acquisition(Demand.EXCLUSIVE));
         }
@@ -158,7 +157,7 @@ final class ExpiryStatementsTest {
         RecordedDb db = new RecordedDb(Dialect.H2);
         db.on(FREE, call -> Answer.count(held ? 1 : 0));
         assertThat(statements(Dialect.H2).release(db.connection(), grant(demand(kind))))
-                .isEqualTo(held ? Released.HELD : Released.NOT_HELD);
+                .isEqualTo(held ? RowChange.DONE : RowChange.NONE);
         // A row that is not there is asked for the time, as once in its life.
         assertThat(db.calls().stream().filter(call -> !call.sql().startsWith("SELECT DATEDIFF")))
                 .hasSize(statements);

@@ -155,7 +155,7 @@ final class ListeningTest {
         settle();
         assertThat(next.calls).as("polls of an announced waiter").hasValue(0);
         assertThat(waiter.calls).hasValue(1);
-        assertThat(PostgresWakeups.channel(new TableName("Shop.LOCKS"))).isEqualTo("locks");
+        assertThat(PostgresSql.channel(new TableName("Shop.LOCKS"))).isEqualTo("locks");
     }
 
     /** What finds the lock free meanwhile has missed its release; of permits, there may be room though some are held. */

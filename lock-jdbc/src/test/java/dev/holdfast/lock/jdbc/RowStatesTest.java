@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.jdbc.RecordedDb.Answer;
-import dev.holdfast.lock.jdbc.RowStates.Changed;
 import dev.holdfast.lock.jdbc.SharedRow.Mark;
 import dev.holdfast.lock.jdbc.SharedRow.Share;
 import java.sql.Connection;
@@ -56,11 +55,11 @@ final class RowStatesTest {
 
     @Test
     void read_sharedRow_hasThoseWhoseTimeIsNotOver() {
-        RowState shared = row(RowStates.SHARED, WRITTEN, true);
+        RowState shared = row(RowOwners.SHARED, WRITTEN, true);
         assertThat(shared.isExclusive()).isFalse();
         assertThat(shared.exclusiveHolder()).isEmpty();
         assertThat(shared.shared()).isEqualTo(new SharedRow(3, MARK, List.of(SHARE)));
-        assertThat(row(RowStates.SHARED, WRITTEN, false).shared().shares()).isEmpty();
+        assertThat(row(RowOwners.SHARED, WRITTEN, false).shared().shares()).isEmpty();
     }
 
     /** Its end was read rounded down: it may be valid for that long. */
@@ -79,7 +78,7 @@ final class RowStatesTest {
         RowState row = row("sabc", SharedRow.NOTHING, true);
         Share late = new Share("c", Demand.SHARED, 0, 8, 9_000, 2_000, HOLDER);
         RowState held = row.held(new SharedRow(3, null, List.of(SHARE, late)), 8);
-        assertThat(held.owner()).isEqualTo(RowStates.SHARED);
+        assertThat(held.owner()).isEqualTo(RowOwners.SHARED);
         assertThat(held.token()).isEqualTo(8);
         assertThat(held.expiresMillis()).isEqualTo(9_000);
         assertThat(SharedRow.of(held.text()).shares()).containsExactly(SHARE, late);
@@ -134,9 +133,9 @@ final class RowStatesTest {
         RowState held = read.held(new SharedRow(3, null, List.of(late)), 8);
         db.on("SET expires", call -> dialect == Dialect.POSTGRESQL ? Answer.row((Object) null) : Answer.count(1));
 
-        assertThat(states(dialect).change(connection, read, held, false)).isEqualTo(Changed.DONE);
+        assertThat(states(dialect).change(connection, read, held, false)).isEqualTo(RowChange.DONE);
         assertThat(states(dialect).change(connection, read, read.marked(new SharedRow(4, null, List.of())), false))
-                .isEqualTo(Changed.DONE);
+                .isEqualTo(RowChange.DONE);
         RowState lock = row("abc", SharedRow.NOTHING, true);
         states(dialect).change(connection, lock, lock.marked(new SharedRow(4, null, List.of())), false);
         states(dialect).change(connection, lock, lock.held(SharedRow.NOTHING, 8), false);
@@ -167,7 +166,7 @@ final class RowStatesTest {
         RowState read = row("sabc", SharedRow.NOTHING, true);
         for (boolean notify : new boolean[] {true, false}) {
             assertThat(states(dialect).change(db.connection(), read, read.held(SharedRow.NOTHING, 8), notify))
-                    .isEqualTo(Changed.NOT);
+                    .isEqualTo(RowChange.NONE);
         }
         assertThat(db.calls(LOUD)).hasSize(dialect == Dialect.POSTGRESQL ? 1 : 0);
     }
@@ -182,10 +181,10 @@ final class RowStatesTest {
         boolean postgres = dialect == Dialect.POSTGRESQL;
         db.on("INSERT", call -> postgres ? Answer.row(1L) : Answer.count(1)).forget();
 
-        assertThat(states(dialect).change(connection, none, held, true)).isEqualTo(Changed.DONE);
+        assertThat(states(dialect).change(connection, none, held, true)).isEqualTo(RowChange.DONE);
         states(dialect).change(connection, none, none.marked(new SharedRow(3, null, List.of())), true);
         db.on("INSERT", call -> Answer.none());
-        assertThat(states(dialect).change(connection, none, held, true)).isEqualTo(Changed.NOT);
+        assertThat(states(dialect).change(connection, none, held, true)).isEqualTo(RowChange.NONE);
 
         assertThat(db.calls().get(0).parameters()).containsExactly(NAME, "shared", 6L, 1_000L, held.text());
         assertThat(db.calls().get(1).parameters()).containsExactly(NAME, null, 0L, 0L, "3;");
@@ -202,7 +201,7 @@ final class RowStatesTest {
             throw new SQLException("failed", state);
         });
         if (none) {
-            assertThat(states(dialect).change(db.connection(), row, row, true)).isEqualTo(Changed.NOT);
+            assertThat(states(dialect).change(db.connection(), row, row, true)).isEqualTo(RowChange.NONE);
         } else {
             assertThatThrownBy(() -> states(dialect).change(db.connection(), row, row, true))
                     .hasMessage("failed");
@@ -229,7 +228,7 @@ final class RowStatesTest {
                 .isInstanceOf(SQLTransactionRollbackException.class)
                 .hasMessage("to be changed without a notification")
                 .satisfies(failure -> assertThat(JdbcFailure.of(failure)).isEqualTo(JdbcFailure.CONFLICT));
-        assertThat(states.change(connection, read, left, true)).isEqualTo(Changed.AND_AWAITED);
+        assertThat(states.change(connection, read, left, true)).isEqualTo(RowChange.DONE_AND_AWAITED);
         assertThat(db.calls(LOUD)).hasSize(2);
         assertThat(db.calls().get(2).sql()).contains("'nobody'");
     }

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.Demand;
-import dev.holdfast.lock.jdbc.ExpiryStatements.Released;
 import dev.holdfast.lock.jdbc.RecordedDb.Answer;
 import dev.holdfast.lock.jdbc.SharedRow.Mark;
 import dev.holdfast.lock.jdbc.SharedRow.Share;
@@ -56,7 +55,7 @@ final class ShareStepsTest {
     }
 
     private void shared(int limit, @Nullable Mark mark, Share... all) {
-        row(RowStates.SHARED, new SharedRow(limit, mark, List.of(all)));
+        row(RowOwners.SHARED, new SharedRow(limit, mark, List.of(all)));
     }
 
     private static AcquisitionId acquisition(Demand demand) {
@@ -201,16 +200,16 @@ final class ShareStepsTest {
     void leave_tellsWhatWasHeld_notWhatWasMarked() throws Exception {
         Share share = new Share(ME.toString(), Demand.SHARED, 0, 6, 3_000, 900, HOLDER);
         shared(0, null, READER, share);
-        assertThat(shares.leave(connection, acquisition(Demand.SHARED))).isEqualTo(Released.HELD);
+        assertThat(shares.leave(connection, acquisition(Demand.SHARED))).isEqualTo(RowChange.DONE);
         assertThat(written()).isEqualTo(new SharedRow(0, null, List.of(READER)));
         assertThat(db.calls("SET expires").get(0).parameters().get(3)).isEqualTo(7L);
 
         shared(2, mine(TWO_OF_TWO, 2_500), PERMIT);
-        assertThat(shares.leave(connection, acquisition(TWO_OF_TWO))).isEqualTo(Released.NOT_HELD);
+        assertThat(shares.leave(connection, acquisition(TWO_OF_TWO))).isEqualTo(RowChange.NONE);
         assertThat(written()).isEqualTo(new SharedRow(2, null, List.of(PERMIT)));
 
         shared(2, null, PERMIT);
-        assertThat(shares.leave(connection, acquisition(TWO_OF_TWO))).isEqualTo(Released.NOT_HELD);
+        assertThat(shares.leave(connection, acquisition(TWO_OF_TWO))).isEqualTo(RowChange.NONE);
         assertUnchanged();
     }
 
@@ -222,11 +221,11 @@ final class ShareStepsTest {
         SharedRow row = new SharedRow(0, null, List.of(READER, share));
         postgres.on(
                         "SELECT COALESCE",
-                        call -> Answer.row(RowStates.SHARED, 7L, 5_000L, 1_000L, HOLDER, row.text(), 2_000L, 1))
+                        call -> Answer.row(RowOwners.SHARED, 7L, 5_000L, 1_000L, HOLDER, row.text(), 2_000L, 1))
                 .on("SET expires", call -> Answer.row("notified"));
         RowShares there = new RowShares(Dialect.POSTGRESQL, JdbcStrategy.VERSION.defaultTable(), 1_500);
         assertThat(there.leave(postgres.connection(), acquisition(Demand.SHARED)))
-                .isEqualTo(Released.HELD_AND_AWAITED);
+                .isEqualTo(RowChange.DONE_AND_AWAITED);
         assertThat(postgres.calls("SET expires"))
                 .singleElement()
                 .satisfies(call -> assertThat(call.sql()).contains("pg_notify("));
