@@ -95,16 +95,16 @@ final class ExpiringRowBackend implements LockBackend {
     }
 
     /** A backend whose waiters poll. */
-    static ExpiringRowBackend of(JdbcStrategy kind, Database database) {
+    static ExpiringRowBackend of(LockTable kind, Database database) {
         return of(kind, database, null, System::nanoTime);
     }
 
     /** A backend whose waiters are called, if there is who calls them; the time is for taking fairness alone. */
     static ExpiringRowBackend of(
-            JdbcStrategy kind, Database database, @Nullable PostgresWakeups wakeups, LongSupplier nanoTime) {
-        Dialect dialect = database.dialect();
+            LockTable kind, Database database, @Nullable PostgresWakeups wakeups, LongSupplier nanoTime) {
+        DatabaseDialect dialect = database.dialect();
         Tokens tokens =
-                kind == JdbcStrategy.VERSION ? Tokens.counted(dialect) : Tokens.generated(dialect, database.table());
+                kind == LockTable.VERSION ? dialect.countedTokens() : dialect.sequenceTokens(database.table());
         RowShares shares = tokens.rowsGo()
                 ? null
                 : new RowShares(dialect, database.table(), wakeups == null ? MARK_MILLIS : CALLED_MARK_MILLIS);

@@ -40,20 +40,9 @@ import org.slf4j.LoggerFactory;
  * <p>The statements differ: what makes the compare-and-set one round trip is in {@link VersionStatements}.
  */
 final class ExpiryStatements {
-    /**
-     * Frees the row and notifies if somebody has announced to wait. The commit does not wait for the disk: if a crash takes it
-     * back, the lock ends with its lease, and whatever is granted later is written down behind it.
-     */
-    private static final String POSTGRES_FREE = """
-            WITH relaxed AS MATERIALIZED (SELECT pg_catalog.set_config('synchronous_commit', 'off', true) AS value),
-            freed AS (
-              UPDATE %1$s%2$s FROM relaxed WHERE relaxed.value IS NOT NULL AND name {=} ? AND owner {=} %5$s%3$s
-              RETURNING name, awaited)
-            SELECT CASE WHEN awaited {>} pg_catalog.clock_timestamp() THEN %4$s END FROM freed""";
-
     private static final Logger LOG = LoggerFactory.getLogger(ExpiryStatements.class);
 
-    private final boolean postgres;
+    private final DatabaseDialect dialect;
     private final VersionStatements statements;
     private final TableName table;
     private final String release;
@@ -70,40 +59,27 @@ final class ExpiryStatements {
     /** False once the database has refused to notify: whoever waits polls. */
     private volatile boolean notifies;
 
-    ExpiryStatements(Dialect dialect, TableName table, Tokens tokens, @Nullable RowShares shares) {
+    ExpiryStatements(DatabaseDialect dialect, TableName table, Tokens tokens, @Nullable RowShares shares) {
         this.shares = shares;
-        statements = VersionStatements.of(dialect, table, tokens);
+        statements = dialect.lockStatements(table, tokens);
         String ended = tokens.rowsGo() ? ", expires = " + dialect.now() : "";
         String free = " SET owner = NULL" + ended;
-        String mine = " WHERE name = ? AND owner = ?";
         this.table = table;
-        postgres = dialect == Dialect.POSTGRESQL;
-        notifies = postgres;
-        if (postgres) {
-            String stillValid = " AND expires {>} " + dialect.now();
-            String notify = PostgresSql.notify(table);
-            release = free(table, free, stillValid, notify);
-            abandon = free(table, free, "", notify);
-            silentRelease = free(table, free, stillValid, "'nobody'");
-            silentAbandon = free(table, free, "", "'nobody'");
-        } else {
-            release = "UPDATE " + table + free + mine + " AND expires > " + dialect.now();
-            abandon = "UPDATE " + table + free + mine;
-            silentRelease = release;
-            silentAbandon = abandon;
-        }
+        this.dialect = dialect;
+        notifies = dialect.supportsNotifications();
+        String stillValid = " AND expires " + dialect.operator(">") + " " + dialect.now();
+        release = dialect.freeRow(table, free, stillValid, true);
+        abandon = dialect.freeRow(table, free, "", true);
+        silentRelease = dialect.freeRow(table, free, stillValid, false);
+        silentAbandon = dialect.freeRow(table, free, "", false);
         lockRow = "SELECT 1 FROM " + table + " WHERE name " + dialect.operator("=") + " ? FOR UPDATE NOWAIT";
-        lockMine = dialect == Dialect.H2
+        lockMine = !dialect.hasLongRowWaits()
                 ? null
                 : "SELECT 1 FROM " + table + " WHERE name " + dialect.operator("=") + " ? AND owner "
-                        + dialect.operator("=") + (postgres ? " " + PostgresSql.TEXT : " ?") + " FOR UPDATE NOWAIT";
+                        + dialect.operator("=") + " " + dialect.text() + " FOR UPDATE NOWAIT";
         holder = "SELECT token, holder, " + dialect.epochMillis("since") + " FROM " + table
                 + " WHERE name " + dialect.operator("=") + " ? AND owner IS NOT NULL AND expires "
                 + dialect.operator(">") + " " + dialect.now();
-    }
-
-    private static String free(TableName table, String set, String condition, String notify) {
-        return PostgresSql.named(POSTGRES_FREE.formatted(table, set, condition, notify, PostgresSql.TEXT));
     }
 
     AcquireResult tryAcquire(Connection connection, AcquireRequest request) throws SQLException {
@@ -203,7 +179,7 @@ final class ExpiryStatements {
         try {
             return free(connection, loud, held);
         } catch (SQLException e) {
-            if (!postgres || JdbcFailure.of(e) != JdbcFailure.NO_PERMISSION) {
+            if (JdbcFailure.of(e) != JdbcFailure.NO_PERMISSION) {
                 throw e;
             }
             notifies = false;
@@ -215,15 +191,7 @@ final class ExpiryStatements {
     private RowChange free(Connection connection, String sql, AcquisitionId held) throws SQLException {
         try (PreparedStatement statement = connection.prepareStatement(sql)) {
             new Bind(statement).name(held.name()).owner(held);
-            if (!postgres) {
-                return statement.executeUpdate() > 0 ? RowChange.DONE : RowChange.NONE;
-            }
-            try (ResultSet rows = statement.executeQuery()) {
-                if (!rows.next()) {
-                    return RowChange.NONE;
-                }
-                return rows.getString(1) == null ? RowChange.DONE : RowChange.DONE_AND_AWAITED;
-            }
+            return dialect.executeChange(statement);
         }
     }
 

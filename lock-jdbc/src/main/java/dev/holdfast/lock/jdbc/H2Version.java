@@ -23,8 +23,7 @@ final class H2Version implements VersionStatements {
     private final String insert;
     private final String renew;
 
-    H2Version(TableName table, Tokens tokens) {
-        Dialect h2 = Dialect.H2;
+    H2Version(DatabaseDialect h2, TableName table, Tokens tokens) {
         attempt = """
                 SELECT token, CAST(NULL AS BIGINT) FROM FINAL TABLE (
                   UPDATE %1$s SET token = CASE WHEN owner = ?1 THEN token ELSE %5$s END,

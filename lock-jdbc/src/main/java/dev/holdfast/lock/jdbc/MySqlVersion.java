@@ -44,7 +44,7 @@ final class MySqlVersion implements VersionStatements {
     /** Keeps a statement below 16 MiB, the smallest usual limit, however long the names. */
     private static final int MOST_AT_ONCE = 5_000;
 
-    private final Dialect dialect;
+    private final DatabaseDialect dialect;
     private final TableName table;
     private final boolean insertFirst;
     private final String take;
@@ -52,7 +52,7 @@ final class MySqlVersion implements VersionStatements {
     private final String insert;
     private final LatelyBusy latelyBusy = new LatelyBusy(System::nanoTime);
 
-    MySqlVersion(Dialect dialect, TableName table, Tokens tokens) {
+    MySqlVersion(DatabaseDialect dialect, TableName table, Tokens tokens) {
         this.insertFirst = tokens.rowsGo();
         this.dialect = dialect;
         this.table = table;

@@ -24,7 +24,7 @@ final class RowListing {
     private final boolean sharing;
 
     /** With shares and permits if the table has them. */
-    RowListing(Dialect dialect, TableName table, boolean sharing) {
+    RowListing(DatabaseDialect dialect, TableName table, boolean sharing) {
         this.sharing = sharing;
         sql = "SELECT name, token, holder, " + dialect.epochMillis("since")
                 + (sharing

@@ -44,7 +44,7 @@ final class RowShares {
     private final long markMillis;
     private final Set<OwnerId> marked = ConcurrentHashMap.newKeySet();
 
-    RowShares(Dialect dialect, TableName table, long markMillis) {
+    RowShares(DatabaseDialect dialect, TableName table, long markMillis) {
         this.rows = new RowStates(dialect, table);
         this.markMillis = markMillis;
     }

@@ -13,7 +13,7 @@ import org.slf4j.LoggerFactory;
 final class RowStates {
     private static final Logger LOG = LoggerFactory.getLogger(RowStates.class);
 
-    private final Dialect dialect;
+    private final DatabaseDialect dialect;
     private final TableName table;
     private final String read;
     private final String change;
@@ -23,20 +23,19 @@ final class RowStates {
     /** False once the database has refused to notify: whoever waits polls. */
     private volatile boolean notifies;
 
-    RowStates(Dialect dialect, TableName table) {
+    RowStates(DatabaseDialect dialect, TableName table) {
         this.dialect = dialect;
         this.table = table;
-        boolean postgres = dialect == Dialect.POSTGRESQL;
-        notifies = postgres;
+        notifies = dialect.supportsNotifications();
         String eq = " " + dialect.operator("=") + " ";
-        String text = postgres ? PostgresSql.TEXT : "?";
-        String number = postgres ? "CAST(? AS bigint)" : "?";
+        String text = dialect.text();
+        String number = dialect.number();
         String now = dialect.now();
         read = "SELECT COALESCE(owner, ''), token, " + dialect.epochMillis("expires") + ", "
                 + dialect.epochMillis("since") + ", holder, COALESCE(shares, ''), " + dialect.epochMillis(now)
                 + ", CASE WHEN expires " + dialect.operator(">") + " " + now + " THEN 1 ELSE 0 END FROM " + table
                 + " WHERE name" + eq + "?";
-        String reader = postgres ? "pg_catalog.starts_with(owner, '" + RowOwners.READER + "')" : "owner LIKE '" + RowOwners.READER + "%'";
+        String reader = dialect.startsWith("owner", RowOwners.READER);
         String update = "UPDATE " + table + " SET expires = CASE WHEN " + number + eq + "0 THEN expires ELSE "
                 + dialect.nowPlusMillis(number) + " END, owner = " + text + ", token = " + number + ", shares = " + text
                 + " WHERE name" + eq + "? AND COALESCE(owner, '')" + eq + text + " AND token" + eq + number
@@ -46,19 +45,9 @@ final class RowStates {
         String columns = " (name, owner, token, lease_millis, expires, since, holder, shares) ";
         String values = "VALUES (?, " + text + ", " + number + ", 0, " + dialect.nowPlusMillis(number) + ", " + now
                 + ", '', " + text + ")";
-        if (postgres) {
-            String changed = "WITH changed AS (" + update + " RETURNING name, awaited, " + PostgresSql.DURABLY
-                    + ") SELECT CASE WHEN awaited {>} " + now + " THEN %s END FROM changed";
-            change = PostgresSql.named(changed.formatted("'nobody'"));
-            changeAndNotify = PostgresSql.named(
-                    changed.formatted(PostgresSql.notify(table)));
-            insert = "INSERT INTO " + table + columns + values + " ON CONFLICT (name) DO NOTHING RETURNING 1, "
-                    + PostgresSql.DURABLY;
-        } else {
-            change = update;
-            changeAndNotify = update;
-            insert = (dialect.mysqlFamily() ? "INSERT IGNORE INTO " : "INSERT INTO ") + table + columns + values;
-        }
+        change = dialect.changeRow(table, update, false);
+        changeAndNotify = dialect.changeRow(table, update, true);
+        insert = dialect.insertRow(table, columns + values);
     }
 
     RowState read(Connection connection, String name) throws SQLException {
@@ -129,15 +118,7 @@ final class RowStates {
                     .text(row.text())
                     .number(row.expiresMillis())
                     .number(row.isExclusive() && sameOwner ? 1 : 0);
-            if (dialect != Dialect.POSTGRESQL) {
-                return statement.executeUpdate() > 0 ? RowChange.DONE : RowChange.NONE;
-            }
-            try (ResultSet rows = statement.executeQuery()) {
-                if (!rows.next()) {
-                    return RowChange.NONE;
-                }
-                return rows.getString(1) == null ? RowChange.DONE : RowChange.DONE_AND_AWAITED;
-            }
+            return dialect.executeChange(statement);
         }
     }
 
@@ -150,17 +131,7 @@ final class RowStates {
                     .number(next.token())
                     .number(Math.max(0, next.expiresMillis() - next.nowMillis()))
                     .text(next.text());
-            if (dialect != Dialect.POSTGRESQL) {
-                return statement.executeUpdate() > 0 ? RowChange.DONE : RowChange.NONE;
-            }
-            try (ResultSet rows = statement.executeQuery()) {
-                return rows.next() ? RowChange.DONE : RowChange.NONE;
-            }
-        } catch (SQLException e) {
-            if (dialect == Dialect.H2 && "23505".equals(e.getSQLState())) {
-                return RowChange.NONE;
-            }
-            throw e;
+            return dialect.executeInsert(statement);
         }
     }
 }

@@ -40,7 +40,7 @@ final class ListeningTest {
         scripted.listenWith(notified);
         database = Database.open(
                 scripted.dataSource(),
-                new Database.SchemaRequest(JdbcStrategy.VERSION, new TableName("shop.Locks"), false),
+                new Database.SchemaRequest(LockTable.VERSION, new TableName("shop.Locks"), false),
                 PATIENCE.toMillis(),
                 () -> {});
         wakeups = new PostgresWakeups(database, notified.nanos::get);

@@ -34,8 +34,8 @@ final class RowStatesTest {
         return RowState.read(NAME, owner, 7, 3_000, 1_000, HOLDER, shared.text(), live ? 2_000 : 4_000, live);
     }
 
-    private static RowStates states(Dialect dialect) {
-        return new RowStates(dialect, JdbcStrategy.VERSION.defaultTable());
+    private static RowStates states(DatabaseDialect dialect) {
+        return new RowStates(dialect, LockTable.VERSION.defaultTable());
     }
 
     @Test
@@ -104,8 +104,8 @@ final class RowStatesTest {
 
     @Test
     void read_noRow_isAFreeOne_asOfTheDatabasesTime() throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.MARIADB);
-        RowState none = states(Dialect.MARIADB).read(db.connection(), NAME);
+        RecordedDb db = new RecordedDb(DatabaseDialects.MARIADB);
+        RowState none = states(DatabaseDialects.MARIADB).read(db.connection(), NAME);
         assertThat(none.exists()).isFalse();
         assertThat(none.nowMillis()).isEqualTo(RecordedDb.NOW_MILLIS);
         assertThat(none.token()).isZero();
@@ -115,23 +115,24 @@ final class RowStatesTest {
 
         db.on("COALESCE", call -> Answer.row("abc", 7L, 3_000L, 1_000L, HOLDER, "3;", 2_000L, 1))
                 .forget();
-        assertThat(states(Dialect.MARIADB).read(db.connection(), NAME))
+        assertThat(states(DatabaseDialects.MARIADB).read(db.connection(), NAME))
                 .isEqualTo(row("abc", new SharedRow(3, null, List.of()), true));
         db.on("COALESCE", call -> Answer.row("abc", 7L, 3_000L, 1_000L, HOLDER, "3;", 4_000L, 0));
-        assertThat(states(Dialect.MARIADB).read(db.connection(), NAME).live()).isFalse();
+        assertThat(states(DatabaseDialects.MARIADB).read(db.connection(), NAME).live()).isFalse();
         assertThat(db.calls()).hasSize(2);
     }
 
     /** Compares all that was read; a changed expiry is computed from the time of the change. */
     @ParameterizedTest
     @EnumSource
-    void change_writesTheNextState_whereTheRowIsAsItWasRead(Dialect dialect) throws Exception {
+    void change_writesTheNextState_whereTheRowIsAsItWasRead(Product product) throws Exception {
+        DatabaseDialect dialect = product.dialect();
         RecordedDb db = new RecordedDb(dialect);
         Connection connection = db.connection();
         RowState read = row("sabc", SharedRow.NOTHING, true);
         Share late = new Share("c", Demand.SHARED, 0, 8, 9_000, 2_000, HOLDER);
         RowState held = read.held(new SharedRow(3, null, List.of(late)), 8);
-        db.on("SET expires", call -> dialect == Dialect.POSTGRESQL ? Answer.row((Object) null) : Answer.count(1));
+        db.on("SET expires", call -> dialect == DatabaseDialects.POSTGRESQL ? Answer.row((Object) null) : Answer.count(1));
 
         assertThat(states(dialect).change(connection, read, held, false)).isEqualTo(RowChange.DONE);
         assertThat(states(dialect).change(connection, read, read.marked(new SharedRow(4, null, List.of())), false))
@@ -161,24 +162,26 @@ final class RowStatesTest {
 
     @ParameterizedTest
     @EnumSource
-    void change_rowIsAnotherOne_isNone(Dialect dialect) throws Exception {
+    void change_rowIsAnotherOne_isNone(Product product) throws Exception {
+        DatabaseDialect dialect = product.dialect();
         RecordedDb db = new RecordedDb(dialect);
         RowState read = row("sabc", SharedRow.NOTHING, true);
         for (boolean notify : new boolean[] {true, false}) {
             assertThat(states(dialect).change(db.connection(), read, read.held(SharedRow.NOTHING, 8), notify))
                     .isEqualTo(RowChange.NONE);
         }
-        assertThat(db.calls(LOUD)).hasSize(dialect == Dialect.POSTGRESQL ? 1 : 0);
+        assertThat(db.calls(LOUD)).hasSize(dialect == DatabaseDialects.POSTGRESQL ? 1 : 0);
     }
 
     @ParameterizedTest
     @EnumSource
-    void change_noRowWasThere_insertsIt_unlessSomebodyElseHas(Dialect dialect) throws Exception {
+    void change_noRowWasThere_insertsIt_unlessSomebodyElseHas(Product product) throws Exception {
+        DatabaseDialect dialect = product.dialect();
         RecordedDb db = new RecordedDb(dialect);
         Connection connection = db.connection();
         RowState none = states(dialect).read(connection, NAME);
         RowState held = none.held(new SharedRow(3, null, List.of(SHARE)), 6);
-        boolean postgres = dialect == Dialect.POSTGRESQL;
+        boolean postgres = dialect == DatabaseDialects.POSTGRESQL;
         db.on("INSERT", call -> postgres ? Answer.row(1L) : Answer.count(1)).forget();
 
         assertThat(states(dialect).change(connection, none, held, true)).isEqualTo(RowChange.DONE);
@@ -193,8 +196,9 @@ final class RowStatesTest {
 
     @ParameterizedTest
     @CsvSource({"H2, 23505, true", "H2, 08006, false", "POSTGRESQL, 23505, false"})
-    void change_insertFails_isNone_whereTheRowIsThereOnH2(Dialect dialect, String state, boolean none)
+    void change_insertFails_isNone_whereTheRowIsThereOnH2(Product product, String state, boolean none)
             throws Exception {
+        DatabaseDialect dialect = product.dialect();
         RecordedDb db = new RecordedDb(dialect);
         RowState row = states(dialect).read(db.connection(), NAME);
         db.on("INSERT", call -> {
@@ -211,9 +215,9 @@ final class RowStatesTest {
     /** As after a release: waiters poll then. */
     @Test
     void change_withoutTheRightToNotify_isSilentFromThenOn() throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);
+        RecordedDb db = new RecordedDb(DatabaseDialects.POSTGRESQL);
         Connection connection = db.connection();
-        RowStates states = states(Dialect.POSTGRESQL);
+        RowStates states = states(DatabaseDialects.POSTGRESQL);
         RowState read = row("sabc", SharedRow.NOTHING, true);
         RowState left = read.held(SharedRow.NOTHING, 7);
         db.on("SET expires", call -> Answer.row("waited for")).on(LOUD, call -> {

@@ -35,9 +35,9 @@ final class ShareStepsTest {
     private static final Share READER = new Share("a", Demand.SHARED, 0, 7, 5_000, 1_000, HOLDER);
     private static final Share PERMIT = new Share("a", ONE_OF_TWO, 1, 7, 5_000, 1_000, HOLDER);
 
-    private final RecordedDb db = new RecordedDb(Dialect.H2);
+    private final RecordedDb db = new RecordedDb(DatabaseDialects.H2);
     private final Connection connection = connection();
-    private final RowShares shares = new RowShares(Dialect.H2, JdbcStrategy.VERSION.defaultTable(), 1_500);
+    private final RowShares shares = new RowShares(DatabaseDialects.H2, LockTable.VERSION.defaultTable(), 1_500);
 
     private Connection connection() {
         try {
@@ -216,14 +216,14 @@ final class ShareStepsTest {
     /** PostgreSQL's statement notifies waiters, if there are any; it notifies none if only a mark changes. */
     @Test
     void leave_onPostgreSql_notifies() throws Exception {
-        RecordedDb postgres = new RecordedDb(Dialect.POSTGRESQL);
+        RecordedDb postgres = new RecordedDb(DatabaseDialects.POSTGRESQL);
         Share share = new Share(ME.toString(), Demand.SHARED, 0, 6, 3_000, 900, HOLDER);
         SharedRow row = new SharedRow(0, null, List.of(READER, share));
         postgres.on(
                         "SELECT COALESCE",
                         call -> Answer.row(RowOwners.SHARED, 7L, 5_000L, 1_000L, HOLDER, row.text(), 2_000L, 1))
                 .on("SET expires", call -> Answer.row("notified"));
-        RowShares there = new RowShares(Dialect.POSTGRESQL, JdbcStrategy.VERSION.defaultTable(), 1_500);
+        RowShares there = new RowShares(DatabaseDialects.POSTGRESQL, LockTable.VERSION.defaultTable(), 1_500);
         assertThat(there.leave(postgres.connection(), acquisition(Demand.SHARED)))
                 .isEqualTo(RowChange.DONE_AND_AWAITED);
         assertThat(postgres.calls("SET expires"))
