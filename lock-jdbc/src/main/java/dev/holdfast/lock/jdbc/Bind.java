@@ -38,7 +38,7 @@ final class Bind {
     /** The owner of a row that one acquisition has for itself: a reader's is told from a lock's. */
     static String ownerOf(AcquisitionId acquisition) {
         String owner = acquisition.owner().toString();
-        return acquisition.demand() instanceof Demand.Shared ? RowStates.READER + owner : owner;
+        return acquisition.demand() instanceof Demand.Shared ? RowOwners.READER + owner : owner;
     }
 
     Bind text(@Nullable String text) throws SQLException {

@@ -46,10 +46,10 @@ final class BoundedExecutor implements AutoCloseable {
     /** All executors, including those of {@link #another}. */
     private final List<ExecutorService> all = new CopyOnWriteArrayList<>(List.of(executor, holds));
 
-    BoundedExecutor(Connections connections, Dialect dialect) {
+    BoundedExecutor(Connections connections, DatabaseDialect dialect) {
         this.connections = connections;
         this.session = new TransactionRunner(dialect);
-        this.interruptible = dialect != Dialect.H2;
+        this.interruptible = dialect.toleratesInterrupts();
     }
 
     /**

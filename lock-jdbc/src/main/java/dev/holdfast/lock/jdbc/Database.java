@@ -71,12 +71,12 @@ final class Database implements AutoCloseable {
             SchemaRequest request,
             long timeoutMillis,
             Runnable closeDataSource) {
-        Dialect dialect;
+        DatabaseDialect dialect;
         // The dialect is not known yet: the settings for H2 are correct for all databases, and cost a thread.
-        try (BoundedExecutor first = new BoundedExecutor(connections, Dialect.H2)) {
+        try (BoundedExecutor first = new BoundedExecutor(connections, DatabaseDialects.H2)) {
             dialect = first.run(millisLeft(deadlineNanos), connection -> {
-                Dialect found = Dialect.of(connection.getMetaData());
-                ServerCheck.require(connection, found, request.strategy());
+                DatabaseDialect found = DatabaseDialects.of(connection.getMetaData());
+                found.requireSafeServer(connection, request.strategy());
                 return found;
             });
         } catch (SQLException e) {
@@ -106,7 +106,7 @@ final class Database implements AutoCloseable {
             }
             createTable(deadlineNanos);
         }
-        utf8 = dialect() != Dialect.POSTGRESQL || isUtf8(deadlineNanos);
+        utf8 = isUtf8(deadlineNanos);
     }
 
     private void requireNoOtherTable(SQLException failed, long deadlineNanos) {
@@ -158,10 +158,14 @@ final class Database implements AutoCloseable {
     }
 
     private boolean isUtf8(long deadlineNanos) {
+        String query = dialect().encodingQuery();
+        if (query == null) {
+            return true;
+        }
         try {
             return run(millisLeft(deadlineNanos), connection -> {
                 try (Statement statement = connection.createStatement();
-                        ResultSet rows = statement.executeQuery("SHOW server_encoding")) {
+                        ResultSet rows = statement.executeQuery(query)) {
                     return rows.next() && rows.getString(1).equals("UTF8");
                 }
             });
@@ -233,7 +237,7 @@ final class Database implements AutoCloseable {
         return schema.table();
     }
 
-    Dialect dialect() {
+    DatabaseDialect dialect() {
         return schema.dialect();
     }
 
@@ -287,5 +291,5 @@ final class Database implements AutoCloseable {
     }
 
     /** The table to find or create in the database. */
-    record SchemaRequest(JdbcStrategy strategy, TableName table, boolean create) {}
+    record SchemaRequest(LockTable strategy, TableName table, boolean create) {}
 }

@@ -17,19 +17,15 @@ final class DatabaseExamination {
 
     private DatabaseExamination() {}
 
-    static List<StoreFinding> examine(Connection connection, Dialect dialect) throws SQLException {
+    static List<StoreFinding> examine(Connection connection, DatabaseDialect dialect) throws SQLException {
         List<StoreFinding> findings = new ArrayList<>();
         findings.add(
                 StoreFinding.ok(dialect.title() + " " + connection.getMetaData().getDatabaseProductVersion()));
-        switch (dialect) {
-            case POSTGRESQL -> findings.addAll(postgres(connection));
-            case MARIADB, MYSQL -> findings.addAll(mysql(ServerCheck.variables(connection)));
-            case H2 -> {}
-        }
+        findings.addAll(dialect.examine(connection));
         return findings;
     }
 
-    private static List<StoreFinding> postgres(Connection connection) throws SQLException {
+    static List<StoreFinding> postgres(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement();
                 ResultSet rows = statement.executeQuery(POSTGRES)) {
             rows.next();

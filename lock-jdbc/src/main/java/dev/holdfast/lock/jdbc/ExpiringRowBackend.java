@@ -95,16 +95,16 @@ final class ExpiringRowBackend implements LockBackend {
     }
 
     /** A backend whose waiters poll. */
-    static ExpiringRowBackend of(JdbcStrategy kind, Database database) {
+    static ExpiringRowBackend of(LockTable kind, Database database) {
         return of(kind, database, null, System::nanoTime);
     }
 
     /** A backend whose waiters are called, if there is who calls them; the time is for taking fairness alone. */
     static ExpiringRowBackend of(
-            JdbcStrategy kind, Database database, @Nullable PostgresWakeups wakeups, LongSupplier nanoTime) {
-        Dialect dialect = database.dialect();
+            LockTable kind, Database database, @Nullable PostgresWakeups wakeups, LongSupplier nanoTime) {
+        DatabaseDialect dialect = database.dialect();
         Tokens tokens =
-                kind == JdbcStrategy.VERSION ? Tokens.counted(dialect) : Tokens.generated(dialect, database.table());
+                kind == LockTable.VERSION ? dialect.countedTokens() : dialect.sequenceTokens(database.table());
         RowShares shares = tokens.rowsGo()
                 ? null
                 : new RowShares(dialect, database.table(), wakeups == null ? MARK_MILLIS : CALLED_MARK_MILLIS);
@@ -259,16 +259,16 @@ final class ExpiringRowBackend implements LockBackend {
     public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
         underWay.releasing(grant.acquisition().owner());
         return database.failures().call("release of token " + grant.token(), () -> {
-            ExpiryStatements.Released released =
+            RowChange released =
                     database.runForHold(timeoutMillis, connection -> statements.release(connection, grant));
             ended(grant.acquisition());
             if (grant.demand() instanceof Demand.Exclusive) {
-                fairness.released(grant.acquisition().name(), released == ExpiryStatements.Released.HELD_AND_AWAITED);
+                fairness.released(grant.acquisition().name(), released == RowChange.DONE_AND_AWAITED);
             }
             if (sweeper != null) {
                 sweeper.released();
             }
-            return released == ExpiryStatements.Released.NOT_HELD ? ReleaseResult.NOT_HELD : ReleaseResult.RELEASED;
+            return released == RowChange.NONE ? ReleaseResult.NOT_HELD : ReleaseResult.RELEASED;
         });
     }
 

@@ -40,23 +40,9 @@ import org.slf4j.LoggerFactory;
  * <p>The statements differ: what makes the compare-and-set one round trip is in {@link VersionStatements}.
  */
 final class ExpiryStatements {
-    /**
-     * Frees the row and notifies if somebody has announced to wait. The commit does not wait for the disk: if a crash takes it
-     * back, the lock ends with its lease, and whatever is granted later is written down behind it.
-     */
-    private static final String POSTGRES_FREE = """
-            WITH relaxed AS MATERIALIZED (SELECT pg_catalog.set_config('synchronous_commit', 'off', true) AS value),
-            freed AS (
-              UPDATE %1$s%2$s FROM relaxed WHERE relaxed.value IS NOT NULL AND name {=} ? AND owner {=} %5$s%3$s
-              RETURNING name, awaited)
-            SELECT CASE WHEN awaited {>} pg_catalog.clock_timestamp() THEN %4$s END FROM freed""";
-
-    static final String NOTIFY =
-            "CAST(pg_catalog.pg_notify('%s', pg_catalog.encode(pg_catalog.sha256(name), 'hex')) AS pg_catalog.text)";
-
     private static final Logger LOG = LoggerFactory.getLogger(ExpiryStatements.class);
 
-    private final boolean postgres;
+    private final DatabaseDialect dialect;
     private final VersionStatements statements;
     private final TableName table;
     private final String release;
@@ -73,40 +59,27 @@ final class ExpiryStatements {
     /** False once the database has refused to notify: whoever waits polls. */
     private volatile boolean notifies;
 
-    ExpiryStatements(Dialect dialect, TableName table, Tokens tokens, @Nullable RowShares shares) {
+    ExpiryStatements(DatabaseDialect dialect, TableName table, Tokens tokens, @Nullable RowShares shares) {
         this.shares = shares;
-        statements = VersionStatements.of(dialect, table, tokens);
+        statements = dialect.lockStatements(table, tokens);
         String ended = tokens.rowsGo() ? ", expires = " + dialect.now() : "";
         String free = " SET owner = NULL" + ended;
-        String mine = " WHERE name = ? AND owner = ?";
         this.table = table;
-        postgres = dialect == Dialect.POSTGRESQL;
-        notifies = postgres;
-        if (postgres) {
-            String stillValid = " AND expires {>} " + dialect.now();
-            String notify = NOTIFY.formatted(PostgresWakeups.channel(table));
-            release = free(table, free, stillValid, notify);
-            abandon = free(table, free, "", notify);
-            silentRelease = free(table, free, stillValid, "'nobody'");
-            silentAbandon = free(table, free, "", "'nobody'");
-        } else {
-            release = "UPDATE " + table + free + mine + " AND expires > " + dialect.now();
-            abandon = "UPDATE " + table + free + mine;
-            silentRelease = release;
-            silentAbandon = abandon;
-        }
+        this.dialect = dialect;
+        notifies = dialect.supportsNotifications();
+        String stillValid = " AND expires " + dialect.operator(">") + " " + dialect.now();
+        release = dialect.freeRow(table, free, stillValid, true);
+        abandon = dialect.freeRow(table, free, "", true);
+        silentRelease = dialect.freeRow(table, free, stillValid, false);
+        silentAbandon = dialect.freeRow(table, free, "", false);
         lockRow = "SELECT 1 FROM " + table + " WHERE name " + dialect.operator("=") + " ? FOR UPDATE NOWAIT";
-        lockMine = dialect == Dialect.H2
+        lockMine = !dialect.hasLongRowWaits()
                 ? null
                 : "SELECT 1 FROM " + table + " WHERE name " + dialect.operator("=") + " ? AND owner "
-                        + dialect.operator("=") + (postgres ? " " + PostgresSql.TEXT : " ?") + " FOR UPDATE NOWAIT";
+                        + dialect.operator("=") + " " + dialect.text() + " FOR UPDATE NOWAIT";
         holder = "SELECT token, holder, " + dialect.epochMillis("since") + " FROM " + table
                 + " WHERE name " + dialect.operator("=") + " ? AND owner IS NOT NULL AND expires "
                 + dialect.operator(">") + " " + dialect.now();
-    }
-
-    private static String free(TableName table, String set, String condition, String notify) {
-        return PostgresSql.named(POSTGRES_FREE.formatted(table, set, condition, notify, PostgresSql.TEXT));
     }
 
     AcquireResult tryAcquire(Connection connection, AcquireRequest request) throws SQLException {
@@ -188,25 +161,25 @@ final class ExpiryStatements {
         }
     }
 
-    Released release(Connection connection, Grant grant) throws SQLException {
+    RowChange release(Connection connection, Grant grant) throws SQLException {
         AcquisitionId held = grant.acquisition();
-        Released released = grant.demand() instanceof Demand.Permits
-                ? Released.NOT_HELD
+        RowChange released = grant.demand() instanceof Demand.Permits
+                ? RowChange.NONE
                 : free(connection, release, silentRelease, held);
-        return shares == null || released != Released.NOT_HELD || grant.demand() instanceof Demand.Exclusive
+        return shares == null || released != RowChange.NONE || grant.demand() instanceof Demand.Exclusive
                 ? released
                 : shares.leave(connection, held);
     }
 
     /** Without the right to notify, the waiters are left to their polls: the session tries again what is in conflict. */
-    private Released free(Connection connection, String loud, String silent, AcquisitionId held) throws SQLException {
+    private RowChange free(Connection connection, String loud, String silent, AcquisitionId held) throws SQLException {
         if (!notifies) {
             return free(connection, silent, held);
         }
         try {
             return free(connection, loud, held);
         } catch (SQLException e) {
-            if (!postgres || JdbcFailure.of(e) != JdbcFailure.NO_PERMISSION) {
+            if (JdbcFailure.of(e) != JdbcFailure.NO_PERMISSION) {
                 throw e;
             }
             notifies = false;
@@ -215,18 +188,10 @@ final class ExpiryStatements {
         }
     }
 
-    private Released free(Connection connection, String sql, AcquisitionId held) throws SQLException {
+    private RowChange free(Connection connection, String sql, AcquisitionId held) throws SQLException {
         try (PreparedStatement statement = connection.prepareStatement(sql)) {
             new Bind(statement).name(held.name()).owner(held);
-            if (!postgres) {
-                return statement.executeUpdate() > 0 ? Released.HELD : Released.NOT_HELD;
-            }
-            try (ResultSet rows = statement.executeQuery()) {
-                if (!rows.next()) {
-                    return Released.NOT_HELD;
-                }
-                return rows.getString(1) == null ? Released.HELD : Released.HELD_AND_AWAITED;
-            }
+            return dialect.executeChange(statement);
         }
     }
 
@@ -243,13 +208,5 @@ final class ExpiryStatements {
     /** Only called if there are permits. */
     int changeLimit(Connection connection, String name, int from, int to) throws SQLException {
         return Objects.requireNonNull(shares).changeLimit(connection, name, from, to);
-    }
-
-    /** What a release found. */
-    enum Released {
-        NOT_HELD,
-        HELD,
-        /** It was held, and somebody has announced to wait. */
-        HELD_AND_AWAITED
     }
 }

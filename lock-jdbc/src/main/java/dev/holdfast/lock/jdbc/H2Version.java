@@ -23,8 +23,7 @@ final class H2Version implements VersionStatements {
     private final String insert;
     private final String renew;
 
-    H2Version(TableName table, Tokens tokens) {
-        Dialect h2 = Dialect.H2;
+    H2Version(DatabaseDialect h2, TableName table, Tokens tokens) {
         attempt = """
                 SELECT token, CAST(NULL AS BIGINT) FROM FINAL TABLE (
                   UPDATE %1$s SET token = CASE WHEN owner = ?1 THEN token ELSE %5$s END,
@@ -38,7 +37,7 @@ final class H2Version implements VersionStatements {
                         h2.nowPlusMillis("?2"),
                         h2.millisUntil("expires"),
                         tokens.next("token"),
-                        RowStates.READER,
+                        RowOwners.READER,
                         ExpiryRows.BESIDE_SHARES);
         insert = """
                 SELECT token FROM FINAL TABLE (INSERT INTO %1$s (name, owner, token, lease_millis, expires, since, holder)

@@ -44,7 +44,7 @@ public final class JdbcLockProvider implements LockProvider {
                             first ? System.nanoTime() + options.requestTimeout().toNanos() : deadlineNanos)
                     .options(options)
                     .table(parsed.table())
-                    .strategy(parsed.strategy())
+                    .strategy(JdbcStrategy.valueOf(parsed.strategy().name()))
                     .createTable(parsed.createTable())
                     .notifications(parsed.notifications())
                     .build();

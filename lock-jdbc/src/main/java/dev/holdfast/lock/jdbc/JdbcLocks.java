@@ -230,7 +230,7 @@ public final class JdbcLocks {
         }
 
         LockBackend backend(LockClientOptions chosen) {
-            JdbcStrategy kind = strategy == null ? JdbcStrategy.VERSION : strategy;
+            LockTable kind = (strategy == null ? JdbcStrategy.VERSION : strategy).table();
             TableName name = table == null ? kind.defaultTable() : table;
             var request = new Database.SchemaRequest(kind, name, Boolean.TRUE.equals(createTable));
             long timeoutMillis = Math.max(1, chosen.requestTimeout().toMillis());
@@ -239,13 +239,13 @@ public final class JdbcLocks {
                     : deadlineNanos;
             Connections connections =
                     own ? Connections.own(dataSource, timeoutMillis) : Connections.shared(dataSource, timeoutMillis);
-            if (kind != JdbcStrategy.ROW_LOCK) {
+            if (kind != LockTable.ROW_LOCK) {
                 Database database = Database.openBy(openedBy, connections, request, timeoutMillis, closeDataSource);
                 boolean called = notifications == null ? RowSessions.poolSize(dataSource) >= 3 : notifications;
                 return ExpiringRowBackend.of(
                         kind,
                         database,
-                        called && database.dialect() == Dialect.POSTGRESQL ? new PostgresWakeups(database) : null,
+                        called && database.dialect().supportsNotifications() ? new PostgresWakeups(database) : null,
                         System::nanoTime);
             }
             int limit = maxRowLocks == null ? RowSessions.limit(dataSource) : maxRowLocks;

@@ -1,7 +1,5 @@
 package dev.holdfast.lock.jdbc;
 
-import dev.holdfast.lock.LockConfigurationException;
-
 /** How the database keeps a lock. */
 public enum JdbcStrategy {
     /**
@@ -9,7 +7,7 @@ public enum JdbcStrategy {
      * takes one statement to acquire and one to release, and keeps no transaction or connection in between. For names
      * that are used repeatedly, since each name ever used keeps a row.
      */
-    VERSION("version", "holdfast_lock"),
+    VERSION,
 
     /**
      * One row per name in use, unique by name, in table {@code holdfast_held}. The fencing tokens of all names come from
@@ -17,7 +15,7 @@ public enum JdbcStrategy {
      * also deletes rows that have been free for ten minutes. For any number of names that are used once. Not on MySQL,
      * which has no sequences.
      */
-    UNIQUE_INDEX("unique", "holdfast_held"),
+    UNIQUE_INDEX,
 
     /**
      * A row that a transaction keeps locked, in table {@code holdfast_row}. The transaction has a connection of its own
@@ -30,57 +28,10 @@ public enum JdbcStrategy {
      * lock, with higher tokens. The leases of the other strategies survive a restart. Not with a proxy that pools
      * transactions, not on a cluster of several servers that accept writes, not on H2.
      */
-    ROW_LOCK("row", "holdfast_row");
+    ROW_LOCK;
 
-    /** Leaves room for the suffix of the sequence's name. */
-    private static final int LONGEST_WITH_SEQUENCE = 57;
-
-    private final String prefix;
-    private final String table;
-
-    JdbcStrategy(String prefix, String table) {
-        this.prefix = prefix;
-        this.table = table;
-    }
-
-    TableName defaultTable() {
-        return new TableName(table);
-    }
-
-    /** The columns that the statements use. */
-    String columns(Dialect dialect) {
-        if (this == ROW_LOCK) {
-            return "name, part, token, session, since, holder";
-        }
-        return "name, owner, token, lease_millis, expires, since, holder"
-                + (this == VERSION ? ", shares" : "")
-                + (dialect == Dialect.POSTGRESQL ? ", awaited" : "");
-    }
-
-    /** The name of the file with the table's definition. */
-    String file(Dialect dialect) {
-        boolean sequence = this == UNIQUE_INDEX && dialect == Dialect.MARIADB;
-        return prefix + "-" + (sequence ? "mariadb" : dialect.family()) + ".sql";
-    }
-
-    /**
-     * Refuses an unsupported combination of strategy, database and table name.
-     *
-     * @throws LockConfigurationException if the database or the table's name does not suit this strategy
-     */
-    void requireSupported(Dialect dialect, TableName name) {
-        if (this == ROW_LOCK && dialect == Dialect.H2) {
-            throw new LockConfigurationException(
-                    "strategy ROW_LOCK is not for H2, whose row locks were seen to have two"
-                            + " holders, and which does not end a silent session; use strategy VERSION");
-        }
-        if (this == UNIQUE_INDEX && dialect == Dialect.MYSQL) {
-            throw new LockConfigurationException(
-                    "strategy UNIQUE_INDEX needs sequences, which MySQL does not have; use strategy VERSION");
-        }
-        if (this == UNIQUE_INDEX && name.local().length() > LONGEST_WITH_SEQUENCE) {
-            throw new LockConfigurationException("lock table '" + name + "': with strategy UNIQUE_INDEX the name must"
-                    + " have at most " + LONGEST_WITH_SEQUENCE + " characters; shorten it");
-        }
+    /** The strategy's table and its statements. */
+    LockTable table() {
+        return LockTable.valueOf(name());
     }
 }

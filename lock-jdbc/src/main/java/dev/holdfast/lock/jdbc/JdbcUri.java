@@ -84,15 +84,15 @@ final class JdbcUri {
         return Boolean.parseBoolean(value);
     }
 
-    JdbcStrategy strategy() {
+    LockTable strategy() {
         String value = parameters.getOrDefault("strategy", "version");
-        for (JdbcStrategy strategy : JdbcStrategy.values()) {
+        for (LockTable strategy : LockTable.values()) {
             if (strategy.name().replace("_", "").equalsIgnoreCase(value.replaceAll("[_-]", ""))) {
                 return strategy;
             }
         }
         throw new IllegalArgumentException(
-                "holdfast.strategy in the JDBC URL is none of " + Arrays.toString(JdbcStrategy.values()));
+                "holdfast.strategy in the JDBC URL is none of " + Arrays.toString(LockTable.values()));
     }
 
     int poolSize() {

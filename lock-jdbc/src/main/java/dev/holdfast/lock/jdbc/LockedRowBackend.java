@@ -49,7 +49,7 @@ final class LockedRowBackend implements LockBackend {
 
     static LockedRowBackend of(Database database, int limit, long timeoutMillis) {
         ExecutorService executor = Threads.unbounded("holdfast-row-");
-        RowStatements sql = RowStatements.of(database.dialect(), database.table());
+        RowStatements sql = database.dialect().rowStatements(database.table());
         RowSessions sessions = new RowSessions(database.connections(), database.dialect(), sql, limit, executor);
         return new LockedRowBackend(database, new RowLocks(database, sql, sessions, executor, timeoutMillis), executor);
     }

@@ -44,7 +44,7 @@ final class MySqlVersion implements VersionStatements {
     /** Keeps a statement below 16 MiB, the smallest usual limit, however long the names. */
     private static final int MOST_AT_ONCE = 5_000;
 
-    private final Dialect dialect;
+    private final DatabaseDialect dialect;
     private final TableName table;
     private final boolean insertFirst;
     private final String take;
@@ -52,13 +52,13 @@ final class MySqlVersion implements VersionStatements {
     private final String insert;
     private final LatelyBusy latelyBusy = new LatelyBusy(System::nanoTime);
 
-    MySqlVersion(Dialect dialect, TableName table, Tokens tokens) {
+    MySqlVersion(DatabaseDialect dialect, TableName table, Tokens tokens) {
         this.insertFirst = tokens.rowsGo();
         this.dialect = dialect;
         this.table = table;
         String grantable = "(owner IS NULL OR owner = ? OR expires <= " + dialect.now() + ")";
         String remaining = "IF(owner IS NULL, 0, GREATEST(0, " + dialect.millisUntil("expires") + ") + IF(owner LIKE '"
-                + RowStates.READER + "%', " + ExpiryRows.BESIDE_SHARES + ", 0))";
+                + RowOwners.READER + "%', " + ExpiryRows.BESIDE_SHARES + ", 0))";
         String assignments = """
                 token = IF(%1$s, LAST_INSERT_ID(IF(owner <=> ?, token, %6$s)), token + 0 * LAST_INSERT_ID(%2$d + %3$s)),
                 since = IF(%1$s AND NOT owner <=> ?, %4$s, since),

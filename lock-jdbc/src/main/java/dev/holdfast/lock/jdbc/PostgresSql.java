@@ -1,5 +1,7 @@
 package dev.holdfast.lock.jdbc;
 
+import java.util.Locale;
+
 /**
  * How statements for PostgreSQL name what they use. A role that may create objects in a schema of our search path, such as
  * {@code public} up to version 14, can define an operator or a function that fits our arguments better than the built-in one,
@@ -18,7 +20,20 @@ final class PostgresSql {
     static final String DURABLY = named("CASE WHEN pg_catalog.current_setting('synchronous_commit') {=} 'off'"
             + " THEN pg_catalog.set_config('synchronous_commit', 'on', true) END");
 
+    private static final String NOTIFY =
+            "CAST(pg_catalog.pg_notify('%s', pg_catalog.encode(pg_catalog.sha256(name), 'hex')) AS pg_catalog.text)";
+
     private PostgresSql() {}
+
+    /** The channel that announces free locks of the table. */
+    static String channel(TableName table) {
+        return table.local().toLowerCase(Locale.ROOT);
+    }
+
+    /** An expression that notifies the waiters for the row's lock. */
+    static String notify(TableName table) {
+        return NOTIFY.formatted(channel(table));
+    }
 
     /** Writes operators in braces, <code>{=}</code>, as those of {@code pg_catalog}. All of these bind alike: use parentheses. */
     static String named(String sql) {

@@ -26,7 +26,7 @@ final class PostgresVersion implements VersionStatements {
     private final String attempt;
     private final String renew;
 
-    PostgresVersion(TableName table, Tokens tokens) {
+    PostgresVersion(DatabaseDialect postgres, TableName table, Tokens tokens) {
         attempt = PostgresSql.named("""
                 WITH updated AS (
                   UPDATE %1$s SET token = CASE WHEN owner {=} %7$s THEN token ELSE %4$s END,
@@ -50,22 +50,22 @@ final class PostgresVersion implements VersionStatements {
                     WHEN pg_catalog.starts_with(owner, '%10$s') THEN GREATEST(%3$s, 0) {+} %11$d ELSE %3$s END FROM %1$s
                   WHERE name {=} ? AND NOT EXISTS (SELECT 1 FROM updated)""".formatted(
                         table,
-                        Dialect.POSTGRESQL.nowPlusMillis("CAST(? AS bigint)"),
-                        Dialect.POSTGRESQL.millisUntil("expires"),
+                        postgres.nowPlusMillis("CAST(? AS bigint)"),
+                        postgres.millisUntil("expires"),
                         tokens.next("token"),
                         tokens.first(),
                         tokens.next("held.token"),
                         PostgresSql.TEXT,
                         PostgresSql.NOW,
                         PostgresSql.DURABLY,
-                        RowStates.READER,
+                        RowOwners.READER,
                         ExpiryRows.BESIDE_SHARES));
         renew = PostgresSql.named("""
                 UPDATE %s AS held SET expires = %s
                 FROM ROWS FROM (pg_catalog.unnest(?), pg_catalog.unnest(?)) AS due (name, owner)
                 WHERE held.name {=} due.name AND held.owner {=} CAST(due.owner AS pg_catalog.text) AND held.expires {>} %s
                 RETURNING held.owner, %s""".formatted(
-                table, Dialect.POSTGRESQL.nowPlusMillis("held.lease_millis"), PostgresSql.NOW, PostgresSql.DURABLY));
+                table, postgres.nowPlusMillis("held.lease_millis"), PostgresSql.NOW, PostgresSql.DURABLY));
     }
 
     @Override

@@ -57,7 +57,7 @@ final class PostgresWakeups implements AutoCloseable {
     PostgresWakeups(Database database, LongSupplier nanoTime) {
         this.database = database;
         this.executor = database::inBackground;
-        this.channel = channel(database.table());
+        this.channel = PostgresSql.channel(database.table());
         this.listener = new PostgresListener(this, channel, nanoTime);
         String held = " WHERE name {=} ? AND owner IS NOT NULL AND expires {>} pg_catalog.clock_timestamp() AND ";
         announce = PostgresSql.named(
@@ -69,11 +69,6 @@ final class PostgresWakeups implements AutoCloseable {
                   RETURNING 1)
                 SELECT EXISTS (SELECT 1 FROM announced)
                   OR EXISTS (SELECT 1 FROM %1$s%2$s awaited {>=} %3$s)""".formatted(database.table(), held, "(pg_catalog.clock_timestamp() {+} interval '10 seconds')"));
-    }
-
-    /** The channel for releases of a table. Tables of the same name share it, which costs an occasional needless check. */
-    static String channel(TableName table) {
-        return table.local().toLowerCase(Locale.ROOT);
     }
 
     /** The ticket of an acquisition that found the lock busy and waits; it may have a ticket already. */

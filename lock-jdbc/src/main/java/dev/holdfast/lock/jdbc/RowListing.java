@@ -24,7 +24,7 @@ final class RowListing {
     private final boolean sharing;
 
     /** With shares and permits if the table has them. */
-    RowListing(Dialect dialect, TableName table, boolean sharing) {
+    RowListing(DatabaseDialect dialect, TableName table, boolean sharing) {
         this.sharing = sharing;
         sql = "SELECT name, token, holder, " + dialect.epochMillis("since")
                 + (sharing
@@ -56,7 +56,7 @@ final class RowListing {
     }
 
     private List<HolderInfo> holders(String name, ResultSet rows) throws SQLException {
-        if (sharing && rows.getString(5).startsWith(RowStates.READER)) {
+        if (sharing && rows.getString(5).startsWith(RowOwners.READER)) {
             RowState row = RowState.read(
                     name,
                     rows.getString(5),

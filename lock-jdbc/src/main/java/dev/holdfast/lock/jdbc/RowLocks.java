@@ -109,7 +109,7 @@ final class RowLocks implements AutoCloseable {
                         .identity(identity)
                         .bytes(name)
                         .number(seen);
-                if (database.dialect().mysqlFamily()) {
+                if (database.dialect().returnsTokenAsKey()) {
                     return statement.executeUpdate() == 1;
                 }
                 try (ResultSet rows = statement.executeQuery()) {
@@ -120,7 +120,7 @@ final class RowLocks implements AutoCloseable {
     }
 
     private long count(Connection connection, byte[] name, long session, Identity identity) throws SQLException {
-        boolean keys = database.dialect().mysqlFamily();
+        boolean keys = database.dialect().returnsTokenAsKey();
         try (PreparedStatement statement = keys
                 ? connection.prepareStatement(sql.mint(), Statement.RETURN_GENERATED_KEYS)
                 : connection.prepareStatement(sql.mint())) {

@@ -7,7 +7,6 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
-import org.postgresql.PGConnection;
 
 /**
  * A connection of the data source that holds, or waits for, one row's lock.
@@ -36,7 +35,7 @@ final class RowSession {
 
     private final Connections connections;
     private final Connection connection;
-    private final Dialect dialect;
+    private final DatabaseDialect dialect;
     private final RowStatements sql;
     private final boolean readOnly;
     private final boolean autoCommit;
@@ -49,7 +48,7 @@ final class RowSession {
     private volatile @Nullable Statement waiting;
 
     private RowSession(
-            Connections connections, Connection connection, Dialect dialect, RowStatements sql, long deadlineNanos)
+            Connections connections, Connection connection, DatabaseDialect dialect, RowStatements sql, long deadlineNanos)
             throws SQLException {
         this.connections = connections;
         this.connection = connection;
@@ -63,7 +62,7 @@ final class RowSession {
             connection.setReadOnly(false);
         }
         patience(deadlineNanos);
-        isolation = dialect.mysqlFamily() ? connection.getTransactionIsolation() : UNCHANGED;
+        isolation = dialect.locksGaps() ? connection.getTransactionIsolation() : UNCHANGED;
         if (isolation != UNCHANGED) {
             patience(deadlineNanos);
             connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
@@ -76,7 +75,7 @@ final class RowSession {
     }
 
     /** Takes a connection; the data source decides how long that may take. Statements on the new connection end by the deadline. */
-    static RowSession open(Connections connections, Dialect dialect, RowStatements sql, long deadlineNanos)
+    static RowSession open(Connections connections, DatabaseDialect dialect, RowStatements sql, long deadlineNanos)
             throws SQLException {
         Connection connection = connections.dataSource().getConnection();
         boolean opened = false;
@@ -105,7 +104,7 @@ final class RowSession {
         connection.setNetworkTimeout(Runnable::run, timeoutMillis);
         limitSilence(leaseMillis);
         try (PreparedStatement statement = connection.prepareStatement(sql.tryLock())) {
-            bind(statement, name, leaseMillis, true);
+            dialect.bindRowLock(statement, name, leaseMillis, true);
             return lock(statement);
         }
     }
@@ -119,7 +118,7 @@ final class RowSession {
     Outcome awaitLock(byte[] name, long leaseMillis) throws SQLException {
         connection.setNetworkTimeout(Runnable::run, 4 * RowStatements.SLICE_SECONDS * 1_000);
         try (PreparedStatement statement = connection.prepareStatement(sql.waitLock())) {
-            bind(statement, name, leaseMillis, false);
+            dialect.bindRowLock(statement, name, leaseMillis, false);
             waiting = statement;
             return lock(statement);
         } finally {
@@ -127,19 +126,6 @@ final class RowSession {
         }
     }
 
-    private void bind(PreparedStatement statement, byte[] name, long leaseMillis, boolean twice) throws SQLException {
-        int index = 0;
-        if (dialect == Dialect.POSTGRESQL) {
-            statement.setString(++index, leaseMillis + " ms");
-            if (twice) {
-                statement.setBytes(++index, name);
-                statement.setBytes(++index, name);
-            }
-        }
-        statement.setBytes(++index, name);
-    }
-
-    /** On PostgreSQL a failed statement has aborted the transaction. */
     private Outcome lock(PreparedStatement statement) throws SQLException {
         usedNanos = System.nanoTime();
         try (ResultSet rows = statement.executeQuery()) {
@@ -158,9 +144,7 @@ final class RowSession {
             if (JdbcFailure.of(e) != JdbcFailure.CONFLICT) {
                 throw e;
             }
-            if (dialect == Dialect.POSTGRESQL) {
-                connection.rollback();
-            }
+            dialect.recover(connection);
             return Outcome.BUSY;
         }
     }
@@ -168,15 +152,14 @@ final class RowSession {
     /** Sets the limits of MySQL and MariaDB, unless they still have the required values. */
     private void limitSilence(long leaseMillis) throws SQLException {
         long seconds = (leaseMillis + 999) / 1_000;
-        if (!dialect.mysqlFamily() || seconds == serverSeconds) {
+        if (seconds == serverSeconds) {
             return;
         }
-        String keep = serverSeconds == 0
-                ? "@holdfast_wait = @@session.wait_timeout, @holdfast_lock = @@session.innodb_lock_wait_timeout, "
-                : "";
-        execute("SET " + keep + "SESSION wait_timeout = " + seconds + ", SESSION innodb_lock_wait_timeout = "
-                + RowStatements.SLICE_SECONDS);
-        serverSeconds = seconds;
+        String limits = dialect.limitSession(seconds, RowStatements.SLICE_SECONDS, serverSeconds == 0);
+        if (limits != null) {
+            execute(limits);
+            serverSeconds = seconds;
+        }
     }
 
     /** One round trip, which restarts the server's time-out for silent connections. */
@@ -196,13 +179,8 @@ final class RowSession {
         rollback();
     }
 
-    /** MariaDB's driver skips a rollback after a failed statement, although that statement may have locked the row. */
     private void rollback() throws SQLException {
-        if (dialect.mysqlFamily()) {
-            execute("ROLLBACK");
-        } else {
-            connection.rollback();
-        }
+        dialect.rollback(connection);
     }
 
     /**
@@ -214,11 +192,7 @@ final class RowSession {
         Statement statement = waiting;
         if (statement != null) {
             try {
-                if (dialect == Dialect.POSTGRESQL && connection.isWrapperFor(PGConnection.class)) {
-                    connection.unwrap(PGConnection.class).cancelQuery();
-                } else {
-                    statement.cancel();
-                }
+                dialect.cancel(connection, statement);
             } catch (SQLException
                     | RuntimeException e) { // MySQL's driver: a NullPointerException if it is closed meanwhile
                 // It ends by its own time-out.
@@ -248,7 +222,7 @@ final class RowSession {
         try {
             if (serverSeconds != 0) {
                 patience(deadlineNanos);
-                execute("SET SESSION wait_timeout = @holdfast_wait, SESSION innodb_lock_wait_timeout = @holdfast_lock");
+                execute(dialect.restoreSession());
             }
             patience(deadlineNanos);
             rollback();

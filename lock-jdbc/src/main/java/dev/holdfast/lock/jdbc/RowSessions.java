@@ -23,7 +23,7 @@ final class RowSessions {
     private static final int DEFAULT_LIMIT = 8;
 
     private final Connections connections;
-    private final Dialect dialect;
+    private final DatabaseDialect dialect;
     private final RowStatements sql;
     private final Executor executor;
     private final int limit;
@@ -33,13 +33,13 @@ final class RowSessions {
     private final AtomicBoolean sweeping = new AtomicBoolean();
     private volatile boolean closed;
 
-    RowSessions(Connections connections, Dialect dialect, RowStatements sql, int limit, Executor executor) {
+    RowSessions(Connections connections, DatabaseDialect dialect, RowStatements sql, int limit, Executor executor) {
         this(connections, dialect, sql, limit, executor, KEEP_NANOS);
     }
 
     /** With another time for which a connection is kept that is free again. */
     RowSessions(
-            Connections connections, Dialect dialect, RowStatements sql, int limit, Executor executor, long keepNanos) {
+            Connections connections, DatabaseDialect dialect, RowStatements sql, int limit, Executor executor, long keepNanos) {
         this.keepNanos = keepNanos;
         this.connections = connections;
         this.dialect = dialect;

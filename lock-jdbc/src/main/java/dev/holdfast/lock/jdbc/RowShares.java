@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Shares and permits in the row of a lock, beside the mutex of {@link ExpiryStatements}, whose statements do not know of them.
  *
- * <p><b>States of a row.</b> Its owner is nobody, one lock's, {@code s} and one reader's, or {@value RowStates#SHARED}: then
+ * <p><b>States of a row.</b> Its owner is nobody, one lock's, {@code s} and one reader's, or {@value RowOwners#SHARED}: then
  * {@link SharedRow} in the column {@code shares} says who holds, and the row's expiry is the last of theirs. A mutex sees an
  * owner that is not its own. A reader alone is acquired, renewed and released by the statements of the mutex. The second one makes
  * the row a shared one.
@@ -44,7 +44,7 @@ final class RowShares {
     private final long markMillis;
     private final Set<OwnerId> marked = ConcurrentHashMap.newKeySet();
 
-    RowShares(Dialect dialect, TableName table, long markMillis) {
+    RowShares(DatabaseDialect dialect, TableName table, long markMillis) {
         this.rows = new RowStates(dialect, table);
         this.markMillis = markMillis;
     }
@@ -59,7 +59,7 @@ final class RowShares {
             Step step = row.isExclusive() ? besideLock(row, request) : besideShares(row, request);
             note(request.acquisition().owner(), step.answer); // before it is sent: its answer may be lost
             boolean makesRoom = step.answer instanceof AcquireResult.OtherLimit;
-            if (step.next == null || rows.change(connection, row, step.next, makesRoom) != RowStates.Changed.NOT) {
+            if (step.next == null || rows.change(connection, row, step.next, makesRoom) != RowChange.NONE) {
                 return step.answer;
             }
         }
@@ -184,23 +184,23 @@ final class RowShares {
     }
 
     /** Ends what an acquisition has in a shared row. */
-    ExpiryStatements.Released leave(Connection connection, AcquisitionId acquisition) throws SQLException {
+    RowChange leave(Connection connection, AcquisitionId acquisition) throws SQLException {
         String owner = acquisition.owner().toString();
         for (int i = 0; i < TRIES; i++) {
             RowState row = rows.read(connection, acquisition.name());
             SharedRow left = row.shared().without(owner);
             if (left.equals(row.shared())) {
-                return ExpiryStatements.Released.NOT_HELD;
+                return RowChange.NONE;
             }
             boolean held = row.shared().share(owner).isPresent();
-            RowStates.Changed changed =
+            RowChange changed =
                     rows.change(connection, row, held ? row.held(left, row.token()) : row.marked(left), true);
-            if (changed != RowStates.Changed.NOT) {
+            if (changed != RowChange.NONE) {
                 return !held
-                        ? ExpiryStatements.Released.NOT_HELD
-                        : changed == RowStates.Changed.AND_AWAITED
-                                ? ExpiryStatements.Released.HELD_AND_AWAITED
-                                : ExpiryStatements.Released.HELD;
+                        ? RowChange.NONE
+                        : changed == RowChange.DONE_AND_AWAITED
+                                ? RowChange.DONE_AND_AWAITED
+                                : RowChange.DONE;
             }
         }
         throw conflict();
@@ -242,7 +242,7 @@ final class RowShares {
             }
             Share longer = mine.get().until(row.nowMillis() + grant.leaseMillis() + 1);
             RowState next = row.held(row.shared().with(longer), row.token());
-            if (rows.change(connection, row, next, false) != RowStates.Changed.NOT) {
+            if (rows.change(connection, row, next, false) != RowChange.NONE) {
                 return true;
             }
         }
@@ -263,7 +263,7 @@ final class RowShares {
             if (stored == to || (stored != 0 && stored != from)) {
                 return stored;
             }
-            if (rows.change(connection, row, row.marked(row.shared().limitedTo(to)), true) != RowStates.Changed.NOT) {
+            if (rows.change(connection, row, row.marked(row.shared().limitedTo(to)), true) != RowChange.NONE) {
                 return to;
             }
         }

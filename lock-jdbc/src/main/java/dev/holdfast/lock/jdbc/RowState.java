@@ -48,13 +48,13 @@ record RowState(
             long nowMillis,
             boolean live) {
         SharedRow written = SharedRow.of(text);
-        boolean many = live && owner.equals(RowStates.SHARED);
+        boolean many = live && owner.equals(RowOwners.SHARED);
         SharedRow kept = many ? written : new SharedRow(written.limit(), written.mark(), List.of());
         SharedRow now = kept.at(nowMillis, token);
-        if (live && !many && owner.startsWith(RowStates.READER)) {
+        if (live && !many && owner.startsWith(RowOwners.READER)) {
             // It was read rounded down, and may be valid for that long.
             now = now.with(new Share(
-                    owner.substring(RowStates.READER.length()),
+                    owner.substring(RowOwners.READER.length()),
                     Demand.SHARED,
                     0,
                     token,
@@ -67,7 +67,7 @@ record RowState(
 
     /** One lock owns it. */
     boolean isExclusive() {
-        return live && !owner.isEmpty() && !owner.startsWith(RowStates.READER);
+        return live && !owner.isEmpty() && !owner.startsWith(RowOwners.READER);
     }
 
     Optional<HolderInfo> exclusiveHolder() {
@@ -81,7 +81,7 @@ record RowState(
         return new RowState(
                 name,
                 exists,
-                next.shares().isEmpty() ? "" : RowStates.SHARED,
+                next.shares().isEmpty() ? "" : RowOwners.SHARED,
                 nextToken,
                 Math.max(nowMillis, next.endMillis()),
                 sinceMillis,
@@ -94,7 +94,7 @@ record RowState(
 
     /** With another limit or mark, and the same holders. */
     RowState marked(SharedRow next) {
-        boolean one = live && owner.startsWith(RowStates.READER) && !owner.equals(RowStates.SHARED);
+        boolean one = live && owner.startsWith(RowOwners.READER) && !owner.equals(RowOwners.SHARED);
         SharedRow written = one || isExclusive() ? new SharedRow(next.limit(), next.mark(), List.of()) : next;
         return new RowState(
                 name, exists, owner, token, expiresMillis, sinceMillis, holder, written.text(), nowMillis, live, next);

@@ -11,15 +11,9 @@ import org.slf4j.LoggerFactory;
 
 /** Reads rows with their shares, and changes them if they are as they were read: one statement each. Thread-safe. */
 final class RowStates {
-    /** The owner of a row that several hold, or some with permits. */
-    static final String SHARED = "shared";
-
-    /** Begins an owner that is a reader, and {@link #SHARED}; no lock's owner begins so, which is hexadecimal. */
-    static final String READER = "s";
-
     private static final Logger LOG = LoggerFactory.getLogger(RowStates.class);
 
-    private final Dialect dialect;
+    private final DatabaseDialect dialect;
     private final TableName table;
     private final String read;
     private final String change;
@@ -29,20 +23,19 @@ final class RowStates {
     /** False once the database has refused to notify: whoever waits polls. */
     private volatile boolean notifies;
 
-    RowStates(Dialect dialect, TableName table) {
+    RowStates(DatabaseDialect dialect, TableName table) {
         this.dialect = dialect;
         this.table = table;
-        boolean postgres = dialect == Dialect.POSTGRESQL;
-        notifies = postgres;
+        notifies = dialect.supportsNotifications();
         String eq = " " + dialect.operator("=") + " ";
-        String text = postgres ? PostgresSql.TEXT : "?";
-        String number = postgres ? "CAST(? AS bigint)" : "?";
+        String text = dialect.text();
+        String number = dialect.number();
         String now = dialect.now();
         read = "SELECT COALESCE(owner, ''), token, " + dialect.epochMillis("expires") + ", "
                 + dialect.epochMillis("since") + ", holder, COALESCE(shares, ''), " + dialect.epochMillis(now)
                 + ", CASE WHEN expires " + dialect.operator(">") + " " + now + " THEN 1 ELSE 0 END FROM " + table
                 + " WHERE name" + eq + "?";
-        String reader = postgres ? "pg_catalog.starts_with(owner, '" + READER + "')" : "owner LIKE '" + READER + "%'";
+        String reader = dialect.startsWith("owner", RowOwners.READER);
         String update = "UPDATE " + table + " SET expires = CASE WHEN " + number + eq + "0 THEN expires ELSE "
                 + dialect.nowPlusMillis(number) + " END, owner = " + text + ", token = " + number + ", shares = " + text
                 + " WHERE name" + eq + "? AND COALESCE(owner, '')" + eq + text + " AND token" + eq + number
@@ -52,28 +45,9 @@ final class RowStates {
         String columns = " (name, owner, token, lease_millis, expires, since, holder, shares) ";
         String values = "VALUES (?, " + text + ", " + number + ", 0, " + dialect.nowPlusMillis(number) + ", " + now
                 + ", '', " + text + ")";
-        if (postgres) {
-            String changed = "WITH changed AS (" + update + " RETURNING name, awaited, " + PostgresSql.DURABLY
-                    + ") SELECT CASE WHEN awaited {>} " + now + " THEN %s END FROM changed";
-            change = PostgresSql.named(changed.formatted("'nobody'"));
-            changeAndNotify = PostgresSql.named(
-                    changed.formatted(ExpiryStatements.NOTIFY.formatted(PostgresWakeups.channel(table))));
-            insert = "INSERT INTO " + table + columns + values + " ON CONFLICT (name) DO NOTHING RETURNING 1, "
-                    + PostgresSql.DURABLY;
-        } else {
-            change = update;
-            changeAndNotify = update;
-            insert = (dialect.mysqlFamily() ? "INSERT IGNORE INTO " : "INSERT INTO ") + table + columns + values;
-        }
-    }
-
-    /** What came of a change. */
-    enum Changed {
-        /** The row was another one. */
-        NOT,
-        DONE,
-        /** And somebody has announced to wait. */
-        AND_AWAITED
+        change = dialect.changeRow(table, update, false);
+        changeAndNotify = dialect.changeRow(table, update, true);
+        insert = dialect.insertRow(table, columns + values);
     }
 
     RowState read(Connection connection, String name) throws SQLException {
@@ -107,7 +81,7 @@ final class RowStates {
     }
 
     /** Makes it the next state if it is still as it was read. */
-    Changed change(Connection connection, RowState row, RowState next, boolean notify) throws SQLException {
+    RowChange change(Connection connection, RowState row, RowState next, boolean notify) throws SQLException {
         if (!row.exists()) {
             return insert(connection, next);
         }
@@ -126,7 +100,7 @@ final class RowStates {
         }
     }
 
-    private Changed update(Connection connection, String sql, RowState row, RowState next) throws SQLException {
+    private RowChange update(Connection connection, String sql, RowState row, RowState next) throws SQLException {
         // The end is written anew where the holders change, at a later time than that of the reading: never too early.
         long forMillis =
                 next.expiresMillis() == row.expiresMillis() ? 0 : Math.max(1, next.expiresMillis() - row.nowMillis());
@@ -144,20 +118,12 @@ final class RowStates {
                     .text(row.text())
                     .number(row.expiresMillis())
                     .number(row.isExclusive() && sameOwner ? 1 : 0);
-            if (dialect != Dialect.POSTGRESQL) {
-                return statement.executeUpdate() > 0 ? Changed.DONE : Changed.NOT;
-            }
-            try (ResultSet rows = statement.executeQuery()) {
-                if (!rows.next()) {
-                    return Changed.NOT;
-                }
-                return rows.getString(1) == null ? Changed.DONE : Changed.AND_AWAITED;
-            }
+            return dialect.executeChange(statement);
         }
     }
 
     /** Two that find no row both insert it, and one of them reads it again. */
-    private Changed insert(Connection connection, RowState next) throws SQLException {
+    private RowChange insert(Connection connection, RowState next) throws SQLException {
         try (PreparedStatement statement = connection.prepareStatement(insert)) {
             new Bind(statement)
                     .bytes(LockName.utf8(next.name()))
@@ -165,17 +131,7 @@ final class RowStates {
                     .number(next.token())
                     .number(Math.max(0, next.expiresMillis() - next.nowMillis()))
                     .text(next.text());
-            if (dialect != Dialect.POSTGRESQL) {
-                return statement.executeUpdate() > 0 ? Changed.DONE : Changed.NOT;
-            }
-            try (ResultSet rows = statement.executeQuery()) {
-                return rows.next() ? Changed.DONE : Changed.NOT;
-            }
-        } catch (SQLException e) {
-            if (dialect == Dialect.H2 && "23505".equals(e.getSQLState())) {
-                return Changed.NOT;
-            }
-            throw e;
+            return dialect.executeInsert(statement);
         }
     }
 }

@@ -17,7 +17,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** What a strategy keeps in the database, as described by the schema file of its dialect. */
-record Schema(JdbcStrategy strategy, Dialect dialect, TableName table) {
+record Schema(LockTable strategy, DatabaseDialect dialect, TableName table) {
 
     /** The statements of the schema file, for the configured table. */
     List<String> statements() {
@@ -30,8 +30,8 @@ record Schema(JdbcStrategy strategy, Dialect dialect, TableName table) {
     }
 
     /** The statements of one of the other schema files. */
-    static List<String> statements(String prefix, Dialect dialect) {
-        return read(prefix + "-" + dialect.family() + ".sql");
+    static List<String> statements(String prefix, DatabaseDialect dialect) {
+        return read(prefix + "-" + dialect.schemaFamily() + ".sql");
     }
 
     private static List<String> read(String file) {
@@ -57,9 +57,9 @@ record Schema(JdbcStrategy strategy, Dialect dialect, TableName table) {
         execute(connection, "SELECT " + columns + nothing);
         execute(connection, "INSERT INTO " + table + " (" + columns + ") SELECT " + columns + nothing);
         execute(connection, "UPDATE " + table + " SET token = token WHERE FALSE");
-        if (strategy == JdbcStrategy.UNIQUE_INDEX) {
+        if (strategy == LockTable.UNIQUE_INDEX) {
             execute(connection, "DELETE" + nothing);
-            execute(connection, "SELECT " + Tokens.generated(dialect, table).first());
+            execute(connection, "SELECT " + dialect.sequenceTokens(table).first());
         }
         return true;
     }
@@ -95,20 +95,16 @@ record Schema(JdbcStrategy strategy, Dialect dialect, TableName table) {
                 ResultSet rows = statement.executeQuery("SELECT CURRENT_USER")) {
             rows.next();
             String user = rows.getString(1);
-            return dialect.mysqlFamily() ? "'" + user.replace("@", "'@'") + "'" : '"' + user + '"';
+            return dialect.quoteUser(user);
         }
     }
 
     /** What to say when a right is missing. */
     Remedy denied(String user, Throwable cause) {
-        String rights = "SELECT, INSERT, UPDATE" + (strategy == JdbcStrategy.UNIQUE_INDEX ? ", DELETE" : "");
-        String sequence = strategy != JdbcStrategy.UNIQUE_INDEX
+        String rights = "SELECT, INSERT, UPDATE" + (strategy == LockTable.UNIQUE_INDEX ? ", DELETE" : "");
+        String sequence = strategy != LockTable.UNIQUE_INDEX
                 ? ""
-                : switch (dialect) {
-                    case POSTGRESQL -> "; GRANT USAGE ON SEQUENCE " + table + "_token TO " + user;
-                    case MARIADB, MYSQL -> "; GRANT SELECT, INSERT ON " + table + "_token TO " + user;
-                    case H2 -> "";
-                };
+                : dialect.grantSequence(table, user);
         return new Remedy.Configuration(
                 dialect.title() + " denies access to table '" + table + "' (" + cause.getMessage() + ")",
                 "run: GRANT " + rights + " ON " + table + " TO " + user + sequence);

@@ -26,20 +26,7 @@ final class ServerCheck {
 
     private ServerCheck() {}
 
-    /**
-     * Asks the server.
-     *
-     * @throws LockConfigurationException if the strategy cannot hold its promise there
-     */
-    static void require(Connection connection, Dialect dialect, JdbcStrategy strategy) throws SQLException {
-        switch (dialect) {
-            case POSTGRESQL -> requirePostgres(version(connection));
-            case MARIADB, MYSQL -> requireOneWriter(strategy, dialect, variables(connection));
-            case H2 -> {}
-        }
-    }
-
-    private static String version(Connection connection) throws SQLException {
+    static String version(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement();
                 ResultSet rows = statement.executeQuery("SELECT pg_catalog.version()")) {
             rows.next();
@@ -85,14 +72,14 @@ final class ServerCheck {
         return isGalera(variables) || isGroup(variables);
     }
 
-    static void requireOneWriter(JdbcStrategy strategy, Dialect dialect, Map<String, String> variables) {
+    static void requireOneWriter(LockTable strategy, String title, Map<String, String> variables) {
         boolean galera = isGalera(variables);
         boolean group = isGroup(variables);
-        if (strategy != JdbcStrategy.VERSION && (galera || group)) {
+        if (strategy != LockTable.VERSION && (galera || group)) {
             throw new LockConfigurationException("strategy " + strategy
                     + " is not for a cluster with several servers that"
                     + " accept writes (" + (galera ? "wsrep_on = ON" : "group_replication_single_primary_mode = OFF")
-                    + (strategy == JdbcStrategy.ROW_LOCK
+                    + (strategy == LockTable.ROW_LOCK
                             ? "): each of them locks its own copy of a row, so that a lock would have two holders"
                             : "): its sequence needs other settings there, with which tokens were not tested")
                     + "; use strategy VERSION");
@@ -101,7 +88,7 @@ final class ServerCheck {
             LOG.warn(
                     "{} is a cluster in which several servers accept writes ({}): each compares the ends of leases with its own"
                             + " clock; keep their clocks in step, or let all clients use one server",
-                    dialect.title(),
+                    title,
                     galera ? "wsrep_on = ON" : "group_replication_single_primary_mode = OFF");
         }
         String flush = variables.getOrDefault("innodb_flush_log_at_trx_commit", "1");
@@ -109,7 +96,7 @@ final class ServerCheck {
             LOG.warn(
                     "{} commits without waiting for its disk (innodb_flush_log_at_trx_commit = {}): a crash may take back the"
                             + " last grants, and the locks be granted again with the same tokens; set it to 1",
-                    dialect.title(),
+                    title,
                     flush);
         }
     }

@@ -84,9 +84,8 @@ final class Sweeper {
         }
     }
 
-    /** PostgreSQL looks for a time that may change from row to row by reading all rows; a subquery has one value. */
     String select(String before) {
-        String once = database.dialect() == Dialect.POSTGRESQL ? "(SELECT " + before + ")" : before;
+        String once = database.dialect().sameForAllRows(before);
         return "SELECT name FROM " + database.table() + " WHERE " + older("expires", once) + " ORDER BY expires LIMIT "
                 + MOST_AT_ONCE;
     }
@@ -106,22 +105,13 @@ final class Sweeper {
         return names;
     }
 
-    /** On MySQL and MariaDB the sum keeps the optimizer from the index of times, whose gaps it would lock. */
     private int delete(Connection connection, List<byte[]> names, String before) throws SQLException {
-        Dialect dialect = database.dialect();
-        boolean array = dialect == Dialect.POSTGRESQL;
-        String marks = array ? "ANY (?)" : "(" + String.join(", ", Collections.nCopies(names.size(), "?")) + ")";
-        String delete = ExpiryRows.PASSING + "DELETE FROM " + database.table() + " WHERE name "
-                + (array ? dialect.operator("=") : "IN") + " " + marks + " AND "
-                + older(dialect.mysqlFamily() ? "expires + INTERVAL 0 SECOND" : "expires", before);
+        DatabaseDialect dialect = database.dialect();
+        String delete = ExpiryRows.PASSING + "DELETE FROM " + database.table() + " WHERE "
+                + dialect.nameIsOneOf(names.size()) + " AND "
+                + older(dialect.unindexed("expires"), before);
         try (PreparedStatement statement = connection.prepareStatement(delete)) {
-            if (array) {
-                statement.setArray(1, connection.createArrayOf("bytea", names.toArray(byte[][]::new)));
-            } else {
-                for (int i = 0; i < names.size(); i++) {
-                    statement.setBytes(i + 1, names.get(i));
-                }
-            }
+            dialect.bindNames(connection, statement, names);
             return statement.executeUpdate();
         }
     }

@@ -14,21 +14,6 @@ package dev.holdfast.lock.jdbc;
  */
 record Tokens(String first, String generated, String plusOne) {
 
-    static Tokens counted(Dialect dialect) {
-        return new Tokens("1", "", " " + dialect.operator("+") + " 1");
-    }
-
-    static Tokens generated(Dialect dialect, TableName table) {
-        String sequence = table + "_token";
-        String next = switch (dialect) {
-            case POSTGRESQL -> "pg_catalog.nextval('" + sequence + "')";
-            case MARIADB -> "NEXTVAL(" + sequence + ")";
-            case H2 -> "NEXT VALUE FOR " + sequence;
-            case MYSQL -> throw new IllegalArgumentException("MySQL has no sequences");
-        };
-        return new Tokens(next, next, "");
-    }
-
     /** The token that follows the one in that column. */
     String next(String column) {
         return rowsGo() ? generated : column + plusOne;

@@ -35,33 +35,8 @@ import org.jspecify.annotations.Nullable;
  * all is one second.
  */
 final class TransactionLock {
-    private static final int NO_SUCH_VARIABLE = 1193;
     private static final int RECORD_CHANGED = 1020;
-    private static final String SERIALIZATION = "40001";
     private static final TableName TABLE = new TableName("holdfast_transaction");
-
-    private static final String POSTGRESQL = """
-            WITH before AS MATERIALIZED (SELECT pg_catalog.current_setting('lock_timeout') AS value),
-            bounded AS MATERIALIZED (
-              SELECT pg_catalog.set_config('lock_timeout', CAST(? AS pg_catalog.text), true) FROM before),
-            locked AS (
-              INSERT INTO holdfast_transaction AS held (name, token) SELECT CAST(? AS pg_catalog.bytea), 1 FROM bounded
-              ON CONFLICT (name) DO UPDATE SET token = held.token OPERATOR(pg_catalog.+) 1
-              RETURNING token)
-            SELECT token, pg_catalog.set_config('lock_timeout', value, true) FROM locked, before""";
-    private static final String MARIADB = "INSERT INTO holdfast_transaction (name, token) VALUES (?, LAST_INSERT_ID(1))"
-            + " ON DUPLICATE KEY UPDATE token = LAST_INSERT_ID(token + 1)";
-    private static final String MYSQL_LOCK =
-            "INSERT INTO holdfast_transaction (name, token) VALUES (?, 1) ON DUPLICATE KEY UPDATE token = token";
-    private static final String MYSQL_COMPARE = """
-            SELECT token, (SELECT seen.token FROM holdfast_transaction AS seen WHERE seen.name = held.name)
-            FROM holdfast_transaction AS held WHERE name = ? FOR UPDATE""";
-    private static final String MYSQL_COUNT = "UPDATE holdfast_transaction SET token = token + 1 WHERE name = ?";
-    private static final String MYSQL_WAIT = "SET SESSION innodb_lock_wait_timeout = ";
-    private static final String H2_READ = "SELECT COALESCE(MAX(token), 0) FROM holdfast_transaction WHERE name = ?";
-    private static final String H2_UPDATE =
-            "SELECT token FROM FINAL TABLE (UPDATE holdfast_transaction SET token = token + 1 WHERE name = ?)";
-    private static final String H2_INSERT = "INSERT INTO holdfast_transaction (name, token) VALUES (?, 1)";
 
     private TransactionLock() {}
 
@@ -77,17 +52,11 @@ final class TransactionLock {
                         "lock '" + LockName.printable(name) + "': the connection has auto-commit on, so that there is"
                                 + " no transaction to hold the lock; switch it off");
             }
-            Dialect dialect = Dialect.of(connection.getMetaData());
-            requireWhatItCanKeep(name, wait, dialect);
-            if (dialect == Dialect.H2
-                    && connection.getTransactionIsolation() == Connection.TRANSACTION_REPEATABLE_READ) {
-                throw new IllegalStateException(
-                        "lock '" + LockName.printable(name) + "': at REPEATABLE READ, H2 goes on seeing each table as"
-                                + " it was at its first use in the transaction, which may be before the lock; use READ COMMITTED"
-                                + " or SERIALIZABLE");
-            }
+            DatabaseDialect dialect = DatabaseDialects.of(connection.getMetaData());
+            dialect.requireLockable(connection, "lock '" + LockName.printable(name) + "': ", wait);
             try {
-                return lock(connection, dialect, LockName.utf8(name), Math.min(wait.toMillis(), Integer.MAX_VALUE));
+                return dialect.lockUntilCommit(
+                        connection, LockName.utf8(name), Math.min(wait.toMillis(), Integer.MAX_VALUE));
             } catch (SQLException e) {
                 throw explained(name, wait, dialect, e);
             }
@@ -99,149 +68,7 @@ final class TransactionLock {
         }
     }
 
-    /** A wait of 200 ms that InnoDB makes one of a second would overrun the caller's deadline; none at all is not what was asked for. */
-    private static void requireWhatItCanKeep(String name, Duration wait, Dialect dialect) {
-        boolean innoDb = dialect == Dialect.MARIADB || dialect == Dialect.MYSQL;
-        if (innoDb && !wait.isZero() && wait.toMillis() < 1_000) {
-            throw new IllegalArgumentException("lock '" + LockName.printable(name) + "': " + dialect.title()
-                    + " counts waits in whole seconds and cannot keep one of " + wait
-                    + "; ask for zero, or for a second or more");
-        }
-    }
-
-    private static long lock(Connection connection, Dialect dialect, byte[] name, long waitMillis) throws SQLException {
-        return switch (dialect) {
-            case POSTGRESQL -> postgresql(connection, name, waitMillis);
-            case MARIADB -> mariadb(connection, name, waitMillis / 1000);
-            case MYSQL -> mysql(connection, name, waitMillis / 1000);
-            case H2 -> h2(connection, name, waitMillis);
-        };
-    }
-
-    /** Zero would mean no limit, so that the shortest wait is one millisecond. */
-    private static long postgresql(Connection connection, byte[] name, long waitMillis) throws SQLException {
-        try (PreparedStatement statement = connection.prepareStatement(POSTGRESQL)) {
-            statement.setString(1, Long.toString(Math.max(1, waitMillis)));
-            statement.setBytes(2, name);
-            return first(statement.executeQuery());
-        }
-    }
-
-    private static long mariadb(Connection connection, byte[] name, long waitSeconds) throws SQLException {
-        String bounded = "SET STATEMENT innodb_lock_wait_timeout = " + waitSeconds;
-        try (PreparedStatement statement = connection.prepareStatement(
-                bounded + ", innodb_snapshot_isolation = @@in_transaction FOR " + MARIADB,
-                Statement.RETURN_GENERATED_KEYS)) {
-            statement.setBytes(1, name);
-            statement.executeUpdate();
-            return first(statement.getGeneratedKeys());
-        } catch (SQLException e) {
-            if (e.getErrorCode() != NO_SUCH_VARIABLE) {
-                throw e;
-            }
-            return comparing(connection, bounded + " FOR ", name);
-        }
-    }
-
-    /**
-     * The shortest wait of the session is a second. Asking with NOWAIT before it would lock the gap of a name that has no row
-     * yet, and so names beside it.
-     */
-    static long mysql(Connection connection, byte[] name, long waitSeconds) throws SQLException {
-        try (Statement setting = connection.createStatement()) {
-            long before = first(setting.executeQuery("SELECT @@SESSION.innodb_lock_wait_timeout"));
-            setting.execute(MYSQL_WAIT + Math.max(1, waitSeconds));
-            try {
-                return comparing(connection, "", name);
-            } finally {
-                setting.execute(MYSQL_WAIT + before);
-            }
-        }
-    }
-
-    /** Locks the row without a change to it, compares what the lock sees with what the transaction sees, and counts then. */
-    static long comparing(Connection connection, String prefix, byte[] name) throws SQLException {
-        try (PreparedStatement lock = connection.prepareStatement(prefix + MYSQL_LOCK);
-                PreparedStatement compare = connection.prepareStatement(MYSQL_COMPARE);
-                PreparedStatement count = connection.prepareStatement(MYSQL_COUNT)) {
-            lock.setBytes(1, name);
-            lock.executeUpdate();
-            compare.setBytes(1, name);
-            long token;
-            try (ResultSet rows = compare.executeQuery()) {
-                token = rows.next() ? rows.getLong(1) : -1;
-                if (token < 0 || rows.getLong(2) != token) {
-                    throw stale(null);
-                }
-            }
-            count.setBytes(1, name);
-            count.executeUpdate();
-            return token + 1;
-        }
-    }
-
-    private static long h2(Connection connection, byte[] name, long waitMillis) throws SQLException {
-        boolean snapshot = connection.getTransactionIsolation() > Connection.TRANSACTION_READ_COMMITTED;
-        try (Statement setting = connection.createStatement()) {
-            long before = first(setting.executeQuery("SELECT LOCK_TIMEOUT()"));
-            setting.execute("SET LOCK_TIMEOUT " + waitMillis);
-            try {
-                return h2(connection, name, snapshot);
-            } catch (SQLException e) {
-                throw snapshot && SERIALIZATION.equals(e.getSQLState()) ? stale(e) : e;
-            } finally {
-                setting.execute("SET LOCK_TIMEOUT " + before);
-            }
-        }
-    }
-
-    private static long h2(Connection connection, byte[] name, boolean snapshot) throws SQLException {
-        try (PreparedStatement read = connection.prepareStatement(H2_READ);
-                PreparedStatement update = connection.prepareStatement(H2_UPDATE);
-                PreparedStatement insert = connection.prepareStatement(H2_INSERT)) {
-            read.setBytes(1, name);
-            update.setBytes(1, name);
-            insert.setBytes(1, name);
-            long seen = snapshot ? first(read.executeQuery()) : 0;
-            while (true) {
-                try (ResultSet rows = update.executeQuery()) {
-                    if (rows.next()) {
-                        if (snapshot && rows.getLong(1) != seen + 1) {
-                            throw stale(null);
-                        }
-                        return rows.getLong(1);
-                    }
-                }
-                try {
-                    insert.executeUpdate();
-                    return 1;
-                } catch (SQLException e) {
-                    if (!"23505".equals(e.getSQLState())) {
-                        throw e;
-                    }
-                    if (snapshot) {
-                        throw stale(null);
-                    }
-                    // Another transaction has inserted it meanwhile: there is a row to wait for.
-                }
-            }
-        }
-    }
-
-    private static SQLException stale(@Nullable SQLException cause) {
-        return new SQLException("another transaction has had the lock since", SERIALIZATION, cause);
-    }
-
-    private static long first(ResultSet rows) throws SQLException {
-        try (rows) {
-            if (!rows.next()) {
-                throw new SQLException("no answer to a statement that always has one");
-            }
-            return rows.getLong(1);
-        }
-    }
-
-    private static RuntimeException explained(String name, Duration wait, Dialect dialect, SQLException e) {
+    private static RuntimeException explained(String name, Duration wait, DatabaseDialect dialect, SQLException e) {
         String lock = "lock '" + LockName.printable(name) + "': ";
         JdbcFailure failure = JdbcFailure.of(e);
         if (failure == JdbcFailure.CONFLICT && isTimeOut(e)) {
@@ -278,9 +105,9 @@ final class TransactionLock {
                 : JdbcFailures.of(dialect.title()).translate("lock '" + LockName.printable(name) + "'", e);
     }
 
-    /** PostgreSQL and {@link #stale} say 40001, MariaDB 1020; the code tells what InnoDB and H2 say of deadlocks. */
+    /** PostgreSQL and {@link TransactionRow#stale} say 40001, MariaDB 1020; the code tells what InnoDB and H2 say of deadlocks. */
     private static boolean isStale(SQLException e) {
-        return e.getErrorCode() == RECORD_CHANGED || SERIALIZATION.equals(e.getSQLState()) && e.getErrorCode() == 0;
+        return e.getErrorCode() == RECORD_CHANGED || TransactionRow.SERIALIZATION.equals(e.getSQLState()) && e.getErrorCode() == 0;
     }
 
     /** PostgreSQL 55P03, MySQL and MariaDB 1205, H2 50200; the other conflicts are deadlocks and serialization failures. */

@@ -22,10 +22,10 @@ final class TransactionRunner {
     private static final int CONFLICT_TRIES = 20;
     private static final int SHORTEST_IDLE_MILLIS = 1_000;
 
-    private final Dialect dialect;
+    private final DatabaseDialect dialect;
     private volatile boolean readOnlyDefault;
 
-    TransactionRunner(Dialect dialect) {
+    TransactionRunner(DatabaseDialect dialect) {
         this.dialect = dialect;
     }
 
@@ -66,7 +66,7 @@ final class TransactionRunner {
                 }
             }
         }
-        T result = dialect == Dialect.POSTGRESQL
+        T result = dialect.liftsReadOnlyInTransaction()
                 ? inReadWriteTransaction(connection, deadlineNanos, work)
                 : withAutoCommit(connection, c -> readWrite(c, work));
         readOnlyDefault = true; // only after success: a standby refuses this as well, and may become a primary
@@ -97,10 +97,10 @@ final class TransactionRunner {
             connection.setReadOnly(false);
         }
         try {
-            if (!dialect.mysqlFamily()) {
+            String variable = dialect.readOnlyVariable();
+            if (variable == null) {
                 return work.run(connection);
             }
-            String variable = dialect == Dialect.MYSQL ? "transaction_read_only" : "tx_read_only";
             Schema.execute(
                     connection, "SET @holdfast_read_only = @@session." + variable + ", SESSION " + variable + " = 0");
             try {

@@ -20,8 +20,8 @@ final class TransactionTable {
         long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
         // The dialect is not known yet: the settings for H2 are correct for all databases, and cost a thread.
         try (Connections connections = Connections.shared(dataSource, timeoutMillis);
-                BoundedExecutor executor = new BoundedExecutor(connections, Dialect.H2)) {
-            Dialect dialect = executor.run(timeoutMillis, connection -> Dialect.of(connection.getMetaData()));
+                BoundedExecutor executor = new BoundedExecutor(connections, DatabaseDialects.H2)) {
+            DatabaseDialect dialect = executor.run(timeoutMillis, connection -> DatabaseDialects.of(connection.getMetaData()));
             SQLException missing = failureOf(executor, deadlineNanos, PROBE);
             if (missing == null) {
                 return;
@@ -44,7 +44,7 @@ final class TransactionTable {
         }
     }
 
-    private static SQLException notCreated(Dialect dialect, SQLException cause) {
+    private static SQLException notCreated(DatabaseDialect dialect, SQLException cause) {
         if (JdbcFailure.of(cause) == JdbcFailure.UNAVAILABLE) {
             return cause;
         }

@@ -20,12 +20,4 @@ interface VersionStatements {
 
     /** Renews what is held and not expired, whatever the number; returns the owners that were renewed. */
     Set<OwnerId> renew(Connection connection, List<Grant> grants) throws SQLException;
-
-    static VersionStatements of(Dialect dialect, TableName table, Tokens tokens) {
-        return switch (dialect) {
-            case POSTGRESQL -> new PostgresVersion(table, tokens);
-            case MARIADB, MYSQL -> new MySqlVersion(dialect, table, tokens);
-            case H2 -> new H2Version(table, tokens);
-        };
-    }
 }

@@ -38,13 +38,13 @@ final class BoundedExecutorTest {
         return await().atMost(PATIENCE).pollDelay(Duration.ZERO).pollInterval(Duration.ofMillis(1));
     }
 
-    private BoundedExecutor executor(Dialect dialect) {
+    private BoundedExecutor executor(DatabaseDialect dialect) {
         return new BoundedExecutor(Connections.shared(scripted.dataSource(), LONG_MILLIS), dialect);
     }
 
     @Test
     void dataSourceMayHang_aThreadOfOursWorks_andGivesTheConnectionBack() throws SQLException {
-        try (BoundedExecutor executor = executor(Dialect.POSTGRESQL)) {
+        try (BoundedExecutor executor = executor(DatabaseDialects.POSTGRESQL)) {
             Thread attempt = executor.run(LONG_MILLIS, connection -> Thread.currentThread());
             Thread hold = executor.runForHold(LONG_MILLIS, connection -> Thread.currentThread());
             assertThat(attempt).isNotSameAs(Thread.currentThread());
@@ -57,7 +57,7 @@ final class BoundedExecutorTest {
     /** Else its own caller would wait for a thread that may not come. */
     @Test
     void callOnAThreadOfOurs_worksThere() throws SQLException {
-        try (BoundedExecutor executor = executor(Dialect.POSTGRESQL)) {
+        try (BoundedExecutor executor = executor(DatabaseDialects.POSTGRESQL)) {
             assertThat(executor.<Boolean>run(LONG_MILLIS, outer -> {
                         Thread mine = Thread.currentThread();
                         return executor.<Boolean>run(LONG_MILLIS, inner -> Thread.currentThread() == mine)
@@ -76,7 +76,7 @@ final class BoundedExecutorTest {
                     config.setValidationTimeout(1_000);
                 });
                 BoundedExecutor executor = new BoundedExecutor(
-                        Connections.shared(pool, LONG_MILLIS), h2 ? Dialect.H2 : Dialect.POSTGRESQL)) {
+                        Connections.shared(pool, LONG_MILLIS), h2 ? DatabaseDialects.H2 : DatabaseDialects.POSTGRESQL)) {
             AtomicInteger around = new AtomicInteger();
             Thread worker = executor.run(
                     LONG_MILLIS,
@@ -98,7 +98,7 @@ final class BoundedExecutorTest {
         Set<Thread> asking = ConcurrentHashMap.newKeySet();
         AtomicBoolean worked = new AtomicBoolean();
         try (BoundedExecutor executor = new BoundedExecutor(
-                Connections.shared(hanging(scripted.dataSource(), left, asking), LONG_MILLIS), Dialect.POSTGRESQL)) {
+                Connections.shared(hanging(scripted.dataSource(), left, asking), LONG_MILLIS), DatabaseDialects.POSTGRESQL)) {
             while (asking.isEmpty()) { // on a busy machine its thread may come too late to ask
                 assertThatThrownBy(() -> executor.run(
                                 20,
@@ -150,7 +150,7 @@ final class BoundedExecutorTest {
     /** A network time-out costs the connection: on a thread of ours a statement has half a second, though its caller leaves before. */
     @Test
     void littleTimeLeft_statementHasHalfASecond() throws SQLException {
-        try (BoundedExecutor executor = executor(Dialect.POSTGRESQL)) {
+        try (BoundedExecutor executor = executor(DatabaseDialects.POSTGRESQL)) {
             AtomicInteger little = new AtomicInteger();
             for (int i = 0; i < 100 && little.get() <= 100; i++) { // a busy machine may be late
                 try {
@@ -178,7 +178,7 @@ final class BoundedExecutorTest {
         CountDownLatch hang = new CountDownLatch(1);
         CountDownLatch done = new CountDownLatch(5);
         Set<Thread> seen = ConcurrentHashMap.newKeySet();
-        try (BoundedExecutor executor = executor(Dialect.POSTGRESQL)) {
+        try (BoundedExecutor executor = executor(DatabaseDialects.POSTGRESQL)) {
             for (int i = 0; i < 5; i++) {
                 executor.inBackground(() -> {
                     seen.add(Thread.currentThread());
@@ -194,7 +194,7 @@ final class BoundedExecutorTest {
         CountDownLatch left = new CountDownLatch(1);
         Set<Thread> asking = ConcurrentHashMap.newKeySet();
         try (BoundedExecutor executor = new BoundedExecutor(
-                Connections.shared(hanging(scripted.dataSource(), left, asking), LONG_MILLIS), Dialect.POSTGRESQL)) {
+                Connections.shared(hanging(scripted.dataSource(), left, asking), LONG_MILLIS), DatabaseDialects.POSTGRESQL)) {
             for (int i = 0; i < 5 || asking.size() < 2 && i < 1_000; i++) {
                 assertThatThrownBy(() -> executor.runForHold(5, connection -> true))
                         .hasMessageContaining("no answer within");
@@ -210,7 +210,7 @@ final class BoundedExecutorTest {
         Error error = new AssertionError("error");
         RuntimeException unchecked = new IllegalStateException("unchecked");
         SQLException refused = new SQLException("refused");
-        try (BoundedExecutor executor = executor(Dialect.POSTGRESQL)) {
+        try (BoundedExecutor executor = executor(DatabaseDialects.POSTGRESQL)) {
             for (Throwable failure : new Throwable[] {error, unchecked, refused}) {
                 assertThatThrownBy(() -> executor.run(LONG_MILLIS, connection -> {
                             throw BoundedExecutorTest.<RuntimeException>sneaky(failure);
@@ -234,7 +234,7 @@ final class BoundedExecutorTest {
 
     @Test
     void interruptedCaller_waitsForTheAnswer_andKeepsItsFlag() throws SQLException {
-        try (BoundedExecutor executor = executor(Dialect.POSTGRESQL)) {
+        try (BoundedExecutor executor = executor(DatabaseDialects.POSTGRESQL)) {
             Thread.currentThread().interrupt();
             Map.Entry<Boolean, String> seen = executor.run(
                     LONG_MILLIS,
@@ -250,7 +250,7 @@ final class BoundedExecutorTest {
 
     @Test
     void closed_saysSo_andDropsWhatNobodyWaitsFor() {
-        BoundedExecutor executor = executor(Dialect.POSTGRESQL);
+        BoundedExecutor executor = executor(DatabaseDialects.POSTGRESQL);
         executor.close();
         for (boolean hold : new boolean[] {false, true}) {
             assertThatThrownBy(() -> {
@@ -283,7 +283,7 @@ final class BoundedExecutorTest {
     @ParameterizedTest
     @ValueSource(longs = {0, LONG_MILLIS})
     void threadOfAnotherPace_endsWithTheOthers_andIsWaitedFor(long waitMillis) throws Exception {
-        BoundedExecutor executor = executor(Dialect.POSTGRESQL);
+        BoundedExecutor executor = executor(DatabaseDialects.POSTGRESQL);
         ExecutorService another = executor.another("holdfast-jdbc-other-");
         CountDownLatch begun = new CountDownLatch(1);
         CountDownLatch mayEnd = new CountDownLatch(1);

@@ -33,7 +33,7 @@ final class ClientTest {
     private static String uri(Db db, String table) {
         String user = "user=" + db.user();
         String password = "password=" + db.password();
-        return db.dialect == Dialect.H2
+        return db.dialect == DatabaseDialects.H2
                 ? db.url() + ";" + user + ";" + password + ";holdfast.table=" + table
                 : db.url() + "?holdfast.createTable=true&" + user + "&" + password + "&holdfast.table=" + table;
     }

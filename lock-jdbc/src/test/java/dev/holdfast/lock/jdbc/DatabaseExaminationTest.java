@@ -20,7 +20,7 @@ final class DatabaseExaminationTest {
     @Test
     void postgres_isAskedForItsDiskAndItsReplicas() throws Exception {
         ScriptedDatabase scripted = ScriptedDatabase.postgres().answer("fsync", "on", "", 0L);
-        assertThat(DatabaseExamination.examine(scripted.connection(), Dialect.POSTGRESQL))
+        assertThat(DatabaseExamination.examine(scripted.connection(), DatabaseDialects.POSTGRESQL))
                 .containsExactly(StoreFinding.ok("PostgreSQL 16.4"), ON_DISK);
         assertThat(scripted.statements())
                 .containsExactly("SELECT pg_catalog.current_setting('fsync'),"
@@ -48,7 +48,7 @@ final class DatabaseExaminationTest {
     void mysql_isAskedForItsDiskAndItsCluster() throws Exception {
         ScriptedDatabase scripted = ScriptedDatabase.mariaDb()
                 .answer("innodb_flush_log_at_trx_commit", "Innodb_flush_log_at_trx_commit", "2");
-        assertThat(DatabaseExamination.examine(scripted.connection(), Dialect.MARIADB))
+        assertThat(DatabaseExamination.examine(scripted.connection(), DatabaseDialects.MARIADB))
                 .containsExactly(
                         StoreFinding.ok("MariaDB 11.4.2-MariaDB"),
                         StoreFinding.warning(
@@ -89,7 +89,7 @@ final class DatabaseExaminationTest {
 
     @Test
     void h2_saysItsVersion() throws Exception {
-        assertThat(DatabaseExamination.examine(new ScriptedDatabase("H2", "2.3").connection(), Dialect.H2))
+        assertThat(DatabaseExamination.examine(new ScriptedDatabase("H2", "2.3").connection(), DatabaseDialects.H2))
                 .containsExactly(StoreFinding.ok("H2 2.3"));
     }
 }

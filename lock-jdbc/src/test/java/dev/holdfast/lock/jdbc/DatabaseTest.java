@@ -39,7 +39,7 @@ final class DatabaseTest {
     private Database open(JdbcStrategy strategy, boolean create, long timeoutMillis, Runnable close) {
         return Database.open(
                 scripted.dataSource(),
-                new Database.SchemaRequest(strategy, strategy.defaultTable(), create),
+                new Database.SchemaRequest(strategy.table(), strategy.table().defaultTable(), create),
                 timeoutMillis,
                 close);
     }
@@ -60,7 +60,7 @@ final class DatabaseTest {
     @Test
     void open_tableIsThere_isProbedAndNoMore() {
         open(true).close();
-        String columns = JdbcStrategy.VERSION.columns(Dialect.POSTGRESQL);
+        String columns = LockTable.VERSION.columns(DatabaseDialects.POSTGRESQL);
         assertThat(scripted.statements())
                 .containsExactly(
                         "SELECT pg_catalog.version()",
@@ -146,7 +146,7 @@ final class DatabaseTest {
         open(JdbcStrategy.UNIQUE_INDEX, true, TIMEOUT_MILLIS, () -> {}).close();
         assertThat(scripted.statements())
                 .containsSubsequence(new Schema(
-                                JdbcStrategy.UNIQUE_INDEX, Dialect.POSTGRESQL, JdbcStrategy.UNIQUE_INDEX.defaultTable())
+                                LockTable.UNIQUE_INDEX, DatabaseDialects.POSTGRESQL, LockTable.UNIQUE_INDEX.defaultTable())
                         .statements()
                         .toArray(String[]::new));
     }
@@ -247,9 +247,9 @@ final class DatabaseTest {
     @Test
     void storable_otherDatabases_areNotAsked() {
         ScriptedDatabase other = ScriptedDatabase.mariaDb();
-        var request = new Database.SchemaRequest(JdbcStrategy.VERSION, new TableName("t"), false);
+        var request = new Database.SchemaRequest(LockTable.VERSION, new TableName("t"), false);
         try (Database database = Database.open(other.dataSource(), request, TIMEOUT_MILLIS, () -> {})) {
-            assertThat(database.dialect()).isEqualTo(Dialect.MARIADB);
+            assertThat(database.dialect()).isEqualTo(DatabaseDialects.MARIADB);
             assertThat(database.table()).isEqualTo(new TableName("t"));
             AcquireRequest asked = new AcquireRequest(
                     BackendDriver.newAcquisition("a"), 1_000, 0, true, null, 30, new Identity("ë", "ö", 7));

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 final class Db implements AutoCloseable {
     final String name;
     final String origin;
-    final Dialect dialect;
+    final DatabaseDialect dialect;
     private final String url;
     private final String user;
     private final String password;
@@ -37,7 +37,7 @@ final class Db implements AutoCloseable {
     private Db(
             String name,
             @Nullable ServerImage image,
-            Dialect dialect,
+            DatabaseDialect dialect,
             String url,
             String user,
             String password,
@@ -67,7 +67,7 @@ final class Db implements AutoCloseable {
         return new Db(
                 "PostgreSQL",
                 image,
-                Dialect.POSTGRESQL,
+                DatabaseDialects.POSTGRESQL,
                 server.url(),
                 PostgresServer.USER,
                 PostgresServer.PASSWORD,
@@ -85,7 +85,7 @@ final class Db implements AutoCloseable {
         return new Db(
                 "MariaDB (" + driver + " driver)",
                 image,
-                Dialect.MARIADB,
+                DatabaseDialects.MARIADB,
                 server.url(driver),
                 MariaDbServer.USER,
                 MariaDbServer.PASSWORD,
@@ -98,7 +98,7 @@ final class Db implements AutoCloseable {
         return new Db(
                 "MySQL",
                 image,
-                Dialect.MYSQL,
+                DatabaseDialects.MYSQL,
                 server.url(),
                 MySqlServer.USER,
                 MySqlServer.PASSWORD,
@@ -108,20 +108,20 @@ final class Db implements AutoCloseable {
 
     static Db h2Memory() throws SQLException {
         String url = "jdbc:h2:mem:" + UUID.randomUUID() + ";DB_CLOSE_DELAY=-1";
-        return new Db("H2 in memory", null, Dialect.H2, url, "sa", "canary-h2", null, () -> {});
+        return new Db("H2 in memory", null, DatabaseDialects.H2, url, "sa", "canary-h2", null, () -> {});
     }
 
     static Db h2File() throws IOException {
         Path folder = Files.createTempDirectory("holdfast-h2-");
         String url = "jdbc:h2:" + folder.resolve("db") + ";WRITE_DELAY=0;DB_CLOSE_DELAY=-1";
-        return new Db("H2 in a file", null, Dialect.H2, url, "sa", "canary-h2", null, () -> delete(folder));
+        return new Db("H2 in a file", null, DatabaseDialects.H2, url, "sa", "canary-h2", null, () -> delete(folder));
     }
 
     /** A file that several processes open: the first one serves the others. */
     static Db h2Shared() throws IOException {
         Path folder = Files.createTempDirectory("holdfast-h2-");
         String url = "jdbc:h2:" + folder.resolve("db") + ";WRITE_DELAY=0;AUTO_SERVER=TRUE";
-        return new Db("H2, shared file", null, Dialect.H2, url, "sa", "canary-h2", null, () -> delete(folder));
+        return new Db("H2, shared file", null, DatabaseDialects.H2, url, "sa", "canary-h2", null, () -> delete(folder));
     }
 
     private static void delete(Path folder) {
@@ -183,7 +183,7 @@ final class Db implements AutoCloseable {
         config.setMinimumIdle(1);
         config.setConnectionTimeout(3_000);
         config.setKeepaliveTime(0);
-        switch (dialect) {
+        switch (Product.of(dialect)) {
             case POSTGRESQL -> {
                 config.addDataSourceProperty("loginTimeout", "3");
                 config.addDataSourceProperty("socketTimeout", "10");

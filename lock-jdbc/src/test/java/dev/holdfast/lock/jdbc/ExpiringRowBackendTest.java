@@ -45,12 +45,12 @@ final class ExpiringRowBackendTest {
     private static final String TAKE = "WITH updated AS";
     private static final String FREE = "SET owner = NULL";
 
-    private final RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);
+    private final RecordedDb db = new RecordedDb(DatabaseDialects.POSTGRESQL);
     private final AtomicLong nanos = new AtomicLong();
 
     private LockBackend backend(JdbcStrategy strategy, boolean called) {
         Database database = db.open(strategy);
-        return ExpiringRowBackend.of(strategy, database, called ? new PostgresWakeups(database) : null, nanos::get);
+        return ExpiringRowBackend.of(strategy.table(), database, called ? new PostgresWakeups(database) : null, nanos::get);
     }
 
     private static Answer busy(long remainingMillis) {
@@ -369,7 +369,7 @@ final class ExpiringRowBackendTest {
     void close_closesTheDataSource_andRefusesWhatComesThen() {
         AtomicInteger closed = new AtomicInteger();
         LockBackend backend =
-                ExpiringRowBackend.of(JdbcStrategy.VERSION, db.open(JdbcStrategy.VERSION, closed::incrementAndGet));
+                ExpiringRowBackend.of(JdbcStrategy.VERSION.table(), db.open(JdbcStrategy.VERSION, closed::incrementAndGet));
 
         backend.close();
 

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.Demand;
-import dev.holdfast.lock.jdbc.ExpiryStatements.Released;
 import dev.holdfast.lock.jdbc.RecordedDb.Answer;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
@@ -32,9 +31,9 @@ final class ExpiryStatementsTest {
     private static final String FREE = "SET owner = NULL";
     private static final String LOOK = "FOR UPDATE NOWAIT";
 
-    private static ExpiryStatements statements(Dialect dialect) {
-        TableName table = JdbcStrategy.VERSION.defaultTable();
-        return new ExpiryStatements(dialect, table, Tokens.counted(dialect), new RowShares(dialect, table, 1_500));
+    private static ExpiryStatements statements(DatabaseDialect dialect) {
+        TableName table = LockTable.VERSION.defaultTable();
+        return new ExpiryStatements(dialect, table, dialect.countedTokens(), new RowShares(dialect, table, 1_500));
     }
 
     private static Demand demand(String kind) {
@@ -58,21 +57,22 @@ final class ExpiryStatementsTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"'', NOT_HELD", "quiet, HELD", "told, HELD_AND_AWAITED"})
-    void release_onPostgres_tellsWhetherSomebodyWaits(String answer, Released expected) throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);
+    @CsvSource({"'', NONE", "quiet, DONE", "awaited, DONE_AND_AWAITED"})
+    void release_onPostgres_tellsWhetherSomebodyWaits(String answer, RowChange expected) throws Exception {
+        RecordedDb db = new RecordedDb(DatabaseDialects.POSTGRESQL);
         db.on(
                 LOUD,
                 call -> answer.isEmpty() ? Answer.none() : Answer.row(answer.equals("quiet") ? null : (Object) answer));
-        assertThat(statements(Dialect.POSTGRESQL).release(db.connection(), grant(Demand.EXCLUSIVE)))
+        assertThat(statements(DatabaseDialects.POSTGRESQL).release(db.connection(), grant(Demand.EXCLUSIVE)))
                 .isEqualTo(expected);
         assertThat(db.calls()).hasSize(1);
         assertThat(db.calls().get(0).parameters()).containsExactly(NAME, OWNER.toString());
     }
 
     @ParameterizedTest
-    @CsvSource({"MARIADB, 0, NOT_HELD", "MARIADB, 1, HELD", "MYSQL, 1, HELD", "H2, 0, NOT_HELD", "H2, 1, HELD"})
-    void release_elsewhere_countsRows(Dialect dialect, long count, Released expected) throws Exception {
+    @CsvSource({"MARIADB, 0, NONE", "MARIADB, 1, DONE", "MYSQL, 1, DONE", "H2, 0, NONE", "H2, 1, DONE"})
+    void release_elsewhere_countsRows(Product product, long count, RowChange expected) throws Exception {
+        DatabaseDialect dialect = product.dialect();
         RecordedDb db = new RecordedDb(dialect);
         db.on(FREE, call -> Answer.count(count));
         assertThat(statements(dialect).release(db.connection(), grant(Demand.EXCLUSIVE)))
@@ -83,9 +83,9 @@ final class ExpiryStatementsTest {
     @ParameterizedTest
     @CsvSource({"true", "false"})
     void free_withoutTheRightToNotify_isSilentFromThenOn(boolean release) throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);
+        RecordedDb db = new RecordedDb(DatabaseDialects.POSTGRESQL);
         Connection connection = db.connection();
-        ExpiryStatements statements = statements(Dialect.POSTGRESQL);
+        ExpiryStatements statements = statements(DatabaseDialects.POSTGRESQL);
         db.on(SILENT, call -> Answer.row((Object) null)).on(LOUD, call -> {
             throw new SQLException("permission denied for function pg_notify", "42501");
         });
@@ -103,7 +103,7 @@ final class ExpiryStatementsTest {
 
     private static void free(ExpiryStatements statements, Connection connection, boolean release) throws SQLException {
         if (release) {
-            assertThat(statements.release(connection, grant(Demand.EXCLUSIVE))).isEqualTo(Released.HELD);
+            assertThat(statements.release(connection, grant(Demand.EXCLUSIVE))).isEqualTo(RowChange.DONE);
         } else {
             statements.abandon(connection, acquisition(Demand.EXCLUSIVE));
         }
@@ -111,9 +111,9 @@ final class ExpiryStatementsTest {
 
     @Test
     void free_failsOtherwise_isAsLoudTheNextTime() throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);
+        RecordedDb db = new RecordedDb(DatabaseDialects.POSTGRESQL);
         Connection connection = db.connection();
-        ExpiryStatements statements = statements(Dialect.POSTGRESQL);
+        ExpiryStatements statements = statements(DatabaseDialects.POSTGRESQL);
         db.on(LOUD, call -> {
             throw new SQLException("broken", "08006");
         });
@@ -123,11 +123,11 @@ final class ExpiryStatementsTest {
         }
         assertThat(db.calls(LOUD)).hasSize(2);
 
-        RecordedDb maria = new RecordedDb(Dialect.MARIADB);
+        RecordedDb maria = new RecordedDb(DatabaseDialects.MARIADB);
         maria.on(FREE, call -> {
             throw new SQLException("UPDATE command denied", "42000", 1142);
         });
-        assertThatThrownBy(() -> statements(Dialect.MARIADB).release(maria.connection(), grant(Demand.EXCLUSIVE)))
+        assertThatThrownBy(() -> statements(DatabaseDialects.MARIADB).release(maria.connection(), grant(Demand.EXCLUSIVE)))
                 .as("there is no notification that could be left out")
                 .hasMessage("UPDATE command denied");
     }
@@ -135,7 +135,8 @@ final class ExpiryStatementsTest {
     /** Abandoned is what has expired, too: nothing of it is to come back. */
     @ParameterizedTest
     @EnumSource
-    void abandonment_doesNotLookAtTheExpiry_aReleaseDoes(Dialect dialect) throws Exception {
+    void abandonment_doesNotLookAtTheExpiry_aReleaseDoes(Product product) throws Exception {
+        DatabaseDialect dialect = product.dialect();
         RecordedDb db = new RecordedDb(dialect);
         ExpiryStatements statements = statements(dialect);
         statements.abandon(db.connection(), acquisition(Demand.EXCLUSIVE));
@@ -155,10 +156,10 @@ final class ExpiryStatementsTest {
         "permits, false, 1",
     })
     void release_looksForShares_whereThereMayBeSome(String kind, boolean held, int statements) throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.H2);
+        RecordedDb db = new RecordedDb(DatabaseDialects.H2);
         db.on(FREE, call -> Answer.count(held ? 1 : 0));
-        assertThat(statements(Dialect.H2).release(db.connection(), grant(demand(kind))))
-                .isEqualTo(held ? Released.HELD : Released.NOT_HELD);
+        assertThat(statements(DatabaseDialects.H2).release(db.connection(), grant(demand(kind))))
+                .isEqualTo(held ? RowChange.DONE : RowChange.NONE);
         // A row that is not there is asked for the time, as once in its life.
         assertThat(db.calls().stream().filter(call -> !call.sql().startsWith("SELECT DATEDIFF")))
                 .hasSize(statements);
@@ -171,7 +172,8 @@ final class ExpiryStatementsTest {
         "POSTGRESQL, exclusive", "MARIADB, exclusive", "MYSQL, exclusive",
         "POSTGRESQL, shared", "MARIADB, shared", "POSTGRESQL, permits",
     })
-    void abandonUnlessLocked_looksFirst_withoutAWait(Dialect dialect, String kind) throws Exception {
+    void abandonUnlessLocked_looksFirst_withoutAWait(Product product, String kind) throws Exception {
+        DatabaseDialect dialect = product.dialect();
         RecordedDb db = new RecordedDb(dialect);
         Connection connection = db.connection();
         ExpiryStatements statements = statements(dialect);
@@ -205,8 +207,8 @@ final class ExpiryStatementsTest {
 
     @Test
     void abandonUnlessLocked_onH2_isAsAnyAbandonment() throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.H2);
-        statements(Dialect.H2).abandonUnlessLocked(db.connection(), acquisition(Demand.EXCLUSIVE));
+        RecordedDb db = new RecordedDb(DatabaseDialects.H2);
+        statements(DatabaseDialects.H2).abandonUnlessLocked(db.connection(), acquisition(Demand.EXCLUSIVE));
         assertThat(db.calls()).hasSize(1);
         assertThat(db.calls(FREE)).hasSize(1);
     }
@@ -214,9 +216,9 @@ final class ExpiryStatementsTest {
     /** A single attempt on a lock held by readers returns when the last of them expires, in one statement. */
     @Test
     void attempt_besideShares_ofOneWhoDoesNotWait_isOneStatement() throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);
+        RecordedDb db = new RecordedDb(DatabaseDialects.POSTGRESQL);
         db.on("WITH updated AS", call -> Answer.row(null, ExpiryRows.BESIDE_SHARES + 700));
-        assertThat(statements(Dialect.POSTGRESQL).tryAcquire(db.connection(), request(Demand.EXCLUSIVE, 0)))
+        assertThat(statements(DatabaseDialects.POSTGRESQL).tryAcquire(db.connection(), request(Demand.EXCLUSIVE, 0)))
                 .isEqualTo(new AcquireResult.Busy(700, null));
         assertThat(db.calls()).hasSize(1);
     }
@@ -229,7 +231,7 @@ final class ExpiryStatementsTest {
     })
     void attempt_readsTheRow_whereItMayHaveMetShares(String kind, boolean beside, long remaining, boolean read)
             throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);
+        RecordedDb db = new RecordedDb(DatabaseDialects.POSTGRESQL);
         db.on("WITH updated AS", call -> Answer.row(null, remaining + (beside ? ExpiryRows.BESIDE_SHARES : 0)))
                 .on(
                         "COALESCE(shares, '')",
@@ -237,7 +239,7 @@ final class ExpiryStatementsTest {
                                 ? Answer.row("abc", 4L, 9_000L, 1_000L, "4711 host-1 driver", "", 2_000L, 1)
                                 : Answer.row((Object) null));
 
-        AcquireResult answer = statements(Dialect.POSTGRESQL).tryAcquire(db.connection(), request(demand(kind), 1));
+        AcquireResult answer = statements(DatabaseDialects.POSTGRESQL).tryAcquire(db.connection(), request(demand(kind), 1));
 
         assertThat(answer).isEqualTo(new AcquireResult.Busy(read ? 7_000 : remaining, null));
         assertThat(db.calls("SELECT COALESCE(owner, '')")).hasSize(read ? 1 : 0);
@@ -246,14 +248,14 @@ final class ExpiryStatementsTest {
 
     @Test
     void renewal_ofPermits_isNotForTheLocksStatement_andOfReadersWhatThatLeaves() throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.H2);
+        RecordedDb db = new RecordedDb(DatabaseDialects.H2);
         OwnerId alone = OwnerId.random();
         Grant reader = new Grant(new AcquisitionId("a", alone, Demand.SHARED), 5, 60_000, null);
         Grant lock = new Grant(new AcquisitionId("b", OWNER, Demand.EXCLUSIVE), 5, 60_000, null);
         Grant permit = new Grant(new AcquisitionId("c", OwnerId.random(), TWO), 5, 60_000, 1, null);
         db.on("= ANY(?)", call -> Answer.row("s" + alone));
 
-        ExpiryStatements.Renewed renewed = statements(Dialect.H2).renew(db.connection(), List.of(reader, lock, permit));
+        ExpiryStatements.Renewed renewed = statements(DatabaseDialects.H2).renew(db.connection(), List.of(reader, lock, permit));
 
         assertThat(renewed.renewed()).isEqualTo(Set.of(alone));
         assertThat(renewed.unknown()).isEmpty();
@@ -264,7 +266,7 @@ final class ExpiryStatementsTest {
                 .containsExactly("c");
 
         db.forget();
-        statements(Dialect.H2).renew(db.connection(), List.of(permit));
+        statements(DatabaseDialects.H2).renew(db.connection(), List.of(permit));
         assertThat(db.calls("= ANY(?)")).as("permits alone").isEmpty();
     }
 }

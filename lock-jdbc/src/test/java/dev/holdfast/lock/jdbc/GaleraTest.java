@@ -114,7 +114,7 @@ final class GaleraTest {
                 Connection connection = pool.getConnection();
                 Statement statement = connection.createStatement()) {
             String sequence = new Schema(
-                            JdbcStrategy.UNIQUE_INDEX, Dialect.MARIADB, JdbcStrategy.UNIQUE_INDEX.defaultTable())
+                            LockTable.UNIQUE_INDEX, DatabaseDialects.MARIADB, LockTable.UNIQUE_INDEX.defaultTable())
                     .statements()
                     .get(0);
             assertThatThrownBy(() -> statement.execute(sequence)).hasMessageContaining("INCREMENT BY 0");

@@ -56,7 +56,7 @@ final class GuardedUpdateTest {
         assertThat(write)
                 .hasToString(
                         "GuardedUpdate[UPDATE t SET a = ':token ?', b = x::token, c = ? WHERE d <= ? AND e = 'it''s']");
-        assertThatThrownBy(() -> write.execute(new RecordedDb(Dialect.H2).connection(), 1))
+        assertThatThrownBy(() -> write.execute(new RecordedDb(DatabaseDialects.H2).connection(), 1))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("takes 1 values");
     }
@@ -70,7 +70,7 @@ final class GuardedUpdateTest {
 
     @Test
     void execute_bindsValuesAndTokenInTheOrderOfTheText() throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.H2);
+        RecordedDb db = new RecordedDb(DatabaseDialects.H2);
         db.on("UPDATE", call -> RecordedDb.Answer.count(3));
         GuardedUpdate write =
                 GuardedUpdate.of("UPDATE t SET a = ?, k = :token, b = ?\n where id = ? AND k\n<= :token AND c <> ?");

@@ -101,12 +101,12 @@ final class HostileNeighbourTest {
             statement.execute("GRANT CREATE ON SCHEMA public TO PUBLIC"); // the default up to PostgreSQL 14
             statement.execute("CREATE SCHEMA shop");
             statement.execute("GRANT USAGE ON SCHEMA shop TO app");
-            for (String sql : Schema.statements("transaction", Dialect.POSTGRESQL)) {
+            for (String sql : Schema.statements("transaction", DatabaseDialects.POSTGRESQL)) {
                 statement.execute(sql);
             }
             statement.execute("GRANT SELECT, INSERT, UPDATE ON holdfast_transaction TO app");
             for (JdbcStrategy strategy : JdbcStrategy.values()) {
-                for (String sql : new Schema(strategy, Dialect.POSTGRESQL, table(strategy)).statements()) {
+                for (String sql : new Schema(strategy.table(), DatabaseDialects.POSTGRESQL, table(strategy)).statements()) {
                     statement.execute(sql);
                 }
                 statement.execute("GRANT SELECT, INSERT, UPDATE ON " + table(strategy) + " TO app");
@@ -139,7 +139,7 @@ final class HostileNeighbourTest {
     }
 
     private static TableName table(JdbcStrategy strategy) {
-        return new TableName("shop." + strategy.defaultTable());
+        return new TableName("shop." + strategy.table().defaultTable());
     }
 
     private static Connection connect(String user) throws SQLException {
@@ -235,10 +235,10 @@ final class HostileNeighbourTest {
     @Test
     void sweep_neverRunsTheNeighboursCode() throws Exception {
         long before = runs();
-        var request = new Database.SchemaRequest(JdbcStrategy.UNIQUE_INDEX, table(JdbcStrategy.UNIQUE_INDEX), false);
+        var request = new Database.SchemaRequest(LockTable.UNIQUE_INDEX, table(JdbcStrategy.UNIQUE_INDEX), false);
         try (HikariDataSource pool = appsPool();
                 Database database = Database.open(pool, request, 5_000, () -> {})) {
-            LockBackend backend = ExpiringRowBackend.of(JdbcStrategy.UNIQUE_INDEX, database);
+            LockBackend backend = ExpiringRowBackend.of(JdbcStrategy.UNIQUE_INDEX.table(), database);
             release(backend, acquire(backend, "used once"));
             assertThat(new Sweeper(database).sweep(Duration.ofMillis(-50))).isPositive();
         }

@@ -155,7 +155,7 @@ final class JdbcFailuresTest {
 
     @Test
     void message_ofATable_namesItsNeeds() {
-        Schema schema = new Schema(JdbcStrategy.VERSION, Dialect.POSTGRESQL, new TableName("t"));
+        Schema schema = new Schema(LockTable.VERSION, DatabaseDialects.POSTGRESQL, new TableName("t"));
         assertThat(JdbcFailures.of(schema).translate("", new SQLException("no table", "42P01")))
                 .isInstanceOf(LockException.class)
                 .hasMessageContaining("'t'");

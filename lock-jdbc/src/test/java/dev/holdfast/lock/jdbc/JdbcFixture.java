@@ -107,9 +107,9 @@ final class JdbcFixture implements LockFixture {
             RowLockAdministrator.kill(db, name);
             return;
         }
-        String past = db.dialect == Dialect.H2 ? "TIMESTAMP WITH TIME ZONE '2001-01-01 00:00:00Z'" : "'2001-01-01'";
+        String past = db.dialect == DatabaseDialects.H2 ? "TIMESTAMP WITH TIME ZONE '2001-01-01 00:00:00Z'" : "'2001-01-01'";
         withName(
-                "UPDATE " + strategy.defaultTable() + " SET expires = " + past + " WHERE name = ?",
+                "UPDATE " + strategy.table().defaultTable() + " SET expires = " + past + " WHERE name = ?",
                 name,
                 PreparedStatement::executeUpdate);
     }
@@ -119,7 +119,7 @@ final class JdbcFixture implements LockFixture {
         if (strategy == JdbcStrategy.ROW_LOCK) {
             return RowLockAdministrator.isLocked(db, name) ? 1 : 0;
         }
-        String live = "SELECT count(*) FROM " + strategy.defaultTable()
+        String live = "SELECT count(*) FROM " + strategy.table().defaultTable()
                 + " WHERE name = ? AND owner IS NOT NULL AND expires > " + db.dialect.now();
         return withName(live, name, statement -> {
             try (ResultSet rows = statement.executeQuery()) {

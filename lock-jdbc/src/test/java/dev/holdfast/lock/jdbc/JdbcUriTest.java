@@ -72,8 +72,8 @@ final class JdbcUriTest {
     })
     void strategy_isWrittenAsOneLikes(String written, JdbcStrategy strategy) {
         JdbcUri uri = new JdbcUri("jdbc:postgresql://h/x?holdfast.strategy=" + written);
-        assertThat(uri.strategy()).isEqualTo(strategy);
-        assertThat(uri.table()).isEqualTo(strategy.defaultTable().text());
+        assertThat(uri.strategy()).isEqualTo(strategy.table());
+        assertThat(uri.table()).isEqualTo(strategy.table().defaultTable().text());
     }
 
     @Test

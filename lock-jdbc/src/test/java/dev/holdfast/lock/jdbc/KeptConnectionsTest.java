@@ -23,13 +23,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class KeptConnectionsTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
-    private final RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);
+    private final RecordedDb db = new RecordedDb(DatabaseDialects.POSTGRESQL);
 
     private RowSessions sessions(int limit, Duration keep) {
         return new RowSessions(
                 Connections.shared(db.dataSource(), 5_000),
-                Dialect.POSTGRESQL,
-                RowStatements.of(Dialect.POSTGRESQL, JdbcStrategy.ROW_LOCK.defaultTable()),
+                DatabaseDialects.POSTGRESQL,
+                DatabaseDialects.POSTGRESQL.rowStatements(LockTable.ROW_LOCK.defaultTable()),
                 limit,
                 Runnable::run,
                 keep.toNanos());

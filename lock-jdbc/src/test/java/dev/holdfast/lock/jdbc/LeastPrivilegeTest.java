@@ -53,7 +53,7 @@ final class LeastPrivilegeTest {
         Db db = shared.db();
         TableName table = new TableName(SharedDb.newTable());
         String user = "user_" + table;
-        db.execute(new Schema(strategy, db.dialect, table).statements().toArray(String[]::new));
+        db.execute(new Schema(strategy.table(), db.dialect, table).statements().toArray(String[]::new));
         db.execute(createUser(db, user));
         db.execute("GRANT SELECT ON " + table + grantee(db, user));
         try (HikariDataSource pool = poolOf(db, user)) {
@@ -66,11 +66,11 @@ final class LeastPrivilegeTest {
                     .satisfies(refused -> assertThat(refused.getMessage()).containsIgnoringCase(user));
 
             db.execute(grants(db, strategy, table, user));
-            var request = new Database.SchemaRequest(strategy, table, false);
+            var request = new Database.SchemaRequest(strategy.table(), table, false);
             try (Database database = Database.open(pool, request, 5_000, () -> {})) {
                 LockBackend backend = strategy == JdbcStrategy.ROW_LOCK
                         ? LockedRowBackend.of(database, 3, 5_000)
-                        : ExpiringRowBackend.of(strategy, database);
+                        : ExpiringRowBackend.of(strategy.table(), database);
                 Grant grant = acquire(backend, "a");
                 assertThat(renew(backend, List.of(grant))).hasOnlyElementsOfType(RenewResult.Renewed.class);
                 assertThat(holder(backend, "a")).isPresent();
@@ -90,7 +90,7 @@ final class LeastPrivilegeTest {
         Db db = SharedDb.POSTGRESQL.db();
         TableName table = new TableName(SharedDb.newTable());
         String user = "user_" + table;
-        db.execute(new Schema(strategy, db.dialect, table).statements().toArray(String[]::new));
+        db.execute(new Schema(strategy.table(), db.dialect, table).statements().toArray(String[]::new));
         db.execute(createUser(db, user));
         db.execute(grants(db, strategy, table, user));
         try (HikariDataSource pool = poolOf(db, user);
@@ -166,7 +166,7 @@ final class LeastPrivilegeTest {
     }
 
     private static String createUser(Db db, String user) {
-        return switch (db.dialect) {
+        return switch (Product.of(db.dialect)) {
             case POSTGRESQL -> "CREATE USER " + user + " PASSWORD '" + db.password() + "'";
             case MARIADB, MYSQL -> "CREATE USER " + user + "@'%' IDENTIFIED BY '" + db.password() + "'";
             case H2 -> "CREATE USER " + user + " PASSWORD '" + db.password() + "'";
@@ -174,7 +174,7 @@ final class LeastPrivilegeTest {
     }
 
     private static String grantee(Db db, String user) {
-        return " TO " + user + (db.dialect == Dialect.MARIADB ? "@'%'" : "");
+        return " TO " + user + (db.dialect == DatabaseDialects.MARIADB ? "@'%'" : "");
     }
 
     /** As the schema files say. */
@@ -183,10 +183,10 @@ final class LeastPrivilegeTest {
                 strategy == JdbcStrategy.UNIQUE_INDEX ? "SELECT, INSERT, UPDATE, DELETE" : "SELECT, INSERT, UPDATE";
         String to = grantee(db, user);
         List<String> grants = new ArrayList<>(List.of("GRANT " + rights + " ON " + table + to));
-        if (strategy == JdbcStrategy.UNIQUE_INDEX && db.dialect == Dialect.POSTGRESQL) {
+        if (strategy == JdbcStrategy.UNIQUE_INDEX && db.dialect == DatabaseDialects.POSTGRESQL) {
             grants.add("GRANT USAGE ON SEQUENCE " + table + "_token" + to);
         }
-        if (strategy == JdbcStrategy.UNIQUE_INDEX && db.dialect == Dialect.MARIADB) {
+        if (strategy == JdbcStrategy.UNIQUE_INDEX && db.dialect == DatabaseDialects.MARIADB) {
             grants.add("GRANT SELECT, INSERT ON " + table + "_token" + to);
         }
         return grants.toArray(String[]::new);

@@ -40,7 +40,7 @@ final class ListeningTest {
         scripted.listenWith(notified);
         database = Database.open(
                 scripted.dataSource(),
-                new Database.SchemaRequest(JdbcStrategy.VERSION, new TableName("shop.Locks"), false),
+                new Database.SchemaRequest(LockTable.VERSION, new TableName("shop.Locks"), false),
                 PATIENCE.toMillis(),
                 () -> {});
         wakeups = new PostgresWakeups(database, notified.nanos::get);
@@ -155,7 +155,7 @@ final class ListeningTest {
         settle();
         assertThat(next.calls).as("polls of an announced waiter").hasValue(0);
         assertThat(waiter.calls).hasValue(1);
-        assertThat(PostgresWakeups.channel(new TableName("Shop.LOCKS"))).isEqualTo("locks");
+        assertThat(PostgresSql.channel(new TableName("Shop.LOCKS"))).isEqualTo("locks");
     }
 
     /** What finds the lock free meanwhile has missed its release; of permits, there may be room though some are held. */

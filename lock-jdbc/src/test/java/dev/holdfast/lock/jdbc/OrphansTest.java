@@ -78,7 +78,7 @@ final class OrphansTest {
                 other.setAutoCommit(false);
                 statement
                         .executeQuery("SELECT 1 FROM " + table + " WHERE token = 1 AND name = "
-                                + (db.dialect == Dialect.POSTGRESQL ? "'blocked'::bytea" : "'blocked'")
+                                + (db.dialect == DatabaseDialects.POSTGRESQL ? "'blocked'::bytea" : "'blocked'")
                                 + " FOR UPDATE")
                         .close();
                 for (int i = 0; i < 8; i++) {
@@ -170,8 +170,8 @@ final class OrphansTest {
     /** Whatever a driver or a pool throws, the next pass runs. */
     @Test
     void round_fails_theNextOneTriesAgain() {
-        RecordedDb db = new RecordedDb(Dialect.H2);
-        TableName table = JdbcStrategy.VERSION.defaultTable();
+        RecordedDb db = new RecordedDb(DatabaseDialects.H2);
+        TableName table = LockTable.VERSION.defaultTable();
         List<RuntimeException> unchecked =
                 List.of(new LockUnavailableException("no"), new IllegalStateException("a driver's fault"));
         Set<Thread> threads = ConcurrentHashMap.newKeySet();
@@ -181,7 +181,7 @@ final class OrphansTest {
         }
         try (Database database = db.open(JdbcStrategy.VERSION)) {
             Orphans orphans =
-                    new Orphans(database, new ExpiryStatements(Dialect.H2, table, Tokens.counted(Dialect.H2), null));
+                    new Orphans(database, new ExpiryStatements(DatabaseDialects.H2, table, DatabaseDialects.H2.countedTokens(), null));
             db.on("SET owner = NULL", call -> {
                 threads.add(Thread.currentThread());
                 int number = acquisitions.stream()
@@ -219,13 +219,13 @@ final class OrphansTest {
     /** There is room for one, whose time is over some day. */
     @Test
     void placeOfAnOrphan_isGivenToTheNext() {
-        RecordedDb db = new RecordedDb(Dialect.H2);
-        TableName table = JdbcStrategy.VERSION.defaultTable();
+        RecordedDb db = new RecordedDb(DatabaseDialects.H2);
+        TableName table = LockTable.VERSION.defaultTable();
         AcquisitionId next = BackendDriver.newAcquisition("late/next");
         try (Database database = db.open(JdbcStrategy.VERSION)) {
             Orphans orphans = new Orphans(
                     database,
-                    new ExpiryStatements(Dialect.H2, table, Tokens.counted(Dialect.H2), null),
+                    new ExpiryStatements(DatabaseDialects.H2, table, DatabaseDialects.H2.countedTokens(), null),
                     1,
                     TimeUnit.MILLISECONDS.toNanos(300));
             orphans.remove(BackendDriver.newAcquisition("late/first"));

@@ -62,7 +62,7 @@ final class PoolSettingsTest {
         try (HikariDataSource pool = shared.db().pool(config(isolation, autoCommit, readOnly))) {
             AtomicLong count = new AtomicLong();
             LockBackend backend = JdbcLocks.builder(new CountingDataSource(
-                            pool, count, shared.db().dialect.mysqlFamily()))
+                            pool, count, Product.isInnoDb(shared.db().dialect)))
                     .table(table)
                     .createTable(true)
                     .backend(LockClientOptions.defaults());
@@ -79,7 +79,7 @@ final class PoolSettingsTest {
             long acquired = count.get() - before;
             assertThat(second.token()).isGreaterThan(first.token());
             if (!readOnly) {
-                boolean switched = shared.db().dialect == Dialect.MARIADB && !autoCommit;
+                boolean switched = shared.db().dialect == DatabaseDialects.MARIADB && !autoCommit;
                 assertThat(acquired)
                         .as("round trips to acquire, two of them to switch auto-commit")
                         .isEqualTo(switched ? 3 : 1);
@@ -128,7 +128,7 @@ final class PoolSettingsTest {
             }
             backend.close();
             assertAsItWas(pool, autoCommit, readOnly);
-            if (shared.db().dialect.mysqlFamily()) {
+            if (Product.isInnoDb(shared.db().dialect)) {
                 assertThat(number(pool, "SELECT @@session.wait_timeout - @@global.wait_timeout"))
                         .isZero();
                 assertThat(number(

@@ -70,7 +70,7 @@ final class RecordedDb {
 
     private record Step(String what, int networkTimeoutMillis) {}
 
-    private final Dialect dialect;
+    private final DatabaseDialect dialect;
     private final AtomicInteger connections = new AtomicInteger();
     private final List<Call> calls = new CopyOnWriteArrayList<>();
     private final List<Step> steps = new CopyOnWriteArrayList<>();
@@ -83,7 +83,7 @@ final class RecordedDb {
     volatile int networkTimeoutMillis = 1_234;
     volatile boolean ofPostgres;
 
-    RecordedDb(Dialect dialect) {
+    RecordedDb(DatabaseDialect dialect) {
         this.dialect = dialect;
     }
 
@@ -93,7 +93,7 @@ final class RecordedDb {
     }
 
     Database open(JdbcStrategy strategy, Runnable closeDataSource) {
-        var request = new Database.SchemaRequest(strategy, strategy.defaultTable(), false);
+        var request = new Database.SchemaRequest(strategy.table(), strategy.table().defaultTable(), false);
         Database database = Database.open(dataSource(), request, 5_000, closeDataSource);
         connections.set(0);
         forget();

@@ -20,7 +20,7 @@ abstract class RecordedRowLocks {
     static final String COUNT = "1 RETURNING token";
     static final String BEAT = "SELECT 1";
 
-    final RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);
+    final RecordedDb db = new RecordedDb(DatabaseDialects.POSTGRESQL);
     final AtomicBoolean closed = new AtomicBoolean();
     final LockBackend backend = LockedRowBackend.of(db.open(JdbcStrategy.ROW_LOCK, () -> closed.set(true)), 1, 5_000);
 

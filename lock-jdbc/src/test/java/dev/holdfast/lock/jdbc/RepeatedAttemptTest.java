@@ -66,7 +66,7 @@ final class RepeatedAttemptTest {
 
     private static void assertOwnLease(SharedDb shared, Consumer<HikariConfig> settings, long leftMillis)
             throws Exception {
-        Dialect dialect = shared.db().dialect;
+        DatabaseDialect dialect = shared.db().dialect;
         String table = SharedDb.newTable();
         try (HikariDataSource pool = shared.db().pool(settings);
                 LockBackend backend = backend(pool, table)) {
@@ -91,7 +91,7 @@ final class RepeatedAttemptTest {
     @MethodSource("databases")
     void attempt_ownRow_isHeldSinceItsGrant_andRenewedForTheLatestLease(
             SharedDb shared, Consumer<HikariConfig> settings) throws Exception {
-        Dialect dialect = shared.db().dialect;
+        DatabaseDialect dialect = shared.db().dialect;
         String table = SharedDb.newTable();
         try (HikariDataSource pool = shared.db().pool(settings);
                 LockBackend backend = backend(pool, table)) {

@@ -17,11 +17,11 @@ final class RowAcquisitionTest {
     @Test
     void attempt_beginsAfterItsCallerHasLeft_locksNothing() throws Exception {
         Db db = SharedDb.POSTGRESQL.db();
-        var request = new Database.SchemaRequest(JdbcStrategy.ROW_LOCK, new TableName(SharedDb.newTable()), true);
+        var request = new Database.SchemaRequest(LockTable.ROW_LOCK, new TableName(SharedDb.newTable()), true);
         ExecutorService executor = Threads.unbounded("test-row-");
         try (HikariDataSource pool = db.pool(config -> {});
                 Database database = Database.open(pool, request, 5_000, () -> {})) {
-            RowStatements sql = RowStatements.of(db.dialect, request.table());
+            RowStatements sql = db.dialect.rowStatements(request.table());
             RowSessions sessions = new RowSessions(database.connections(), db.dialect, sql, 3, executor);
             RowLocks locks = new RowLocks(database, sql, sessions, executor, 5_000);
             AcquisitionId late = BackendDriver.newAcquisition("late");
@@ -50,11 +50,11 @@ final class RowAcquisitionTest {
     @Test
     void attempt_afterTheClose_keepsNothing() throws Exception {
         Db db = SharedDb.POSTGRESQL.db();
-        var request = new Database.SchemaRequest(JdbcStrategy.ROW_LOCK, new TableName(SharedDb.newTable()), true);
+        var request = new Database.SchemaRequest(LockTable.ROW_LOCK, new TableName(SharedDb.newTable()), true);
         ExecutorService executor = Threads.unbounded("test-row-");
         try (HikariDataSource pool = db.pool(config -> {});
                 Database database = Database.open(pool, request, 5_000, () -> {})) {
-            RowStatements sql = RowStatements.of(db.dialect, request.table());
+            RowStatements sql = db.dialect.rowStatements(request.table());
             RowSessions sessions = new RowSessions(database.connections(), db.dialect, sql, 3, executor);
             RowLocks locks = new RowLocks(database, sql, sessions, executor, 5_000);
             AcquisitionId late = BackendDriver.newAcquisition("late");

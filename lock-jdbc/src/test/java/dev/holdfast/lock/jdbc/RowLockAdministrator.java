@@ -26,13 +26,13 @@ final class RowLockAdministrator {
         try (Connection connection = db.connect();
                 var statement = connection.createStatement()) {
             statement.execute(
-                    switch (db.dialect) {
+                    switch (Product.of(db.dialect)) {
                         case POSTGRESQL -> "SELECT pg_terminate_backend(" + session + ")";
                         case MARIADB, MYSQL -> "KILL " + session;
                         case H2 -> "CALL ABORT_SESSION(" + session + ")";
                     });
         }
-        String alive = switch (db.dialect) {
+        String alive = switch (Product.of(db.dialect)) {
             case POSTGRESQL -> "SELECT count(*) FROM pg_stat_activity WHERE pid = ";
             case MARIADB, MYSQL -> "SELECT count(*) FROM information_schema.processlist WHERE id = ";
             case H2 -> "SELECT count(*) FROM information_schema.sessions WHERE session_id = ";

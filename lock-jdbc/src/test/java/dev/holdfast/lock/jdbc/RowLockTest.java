@@ -407,7 +407,7 @@ final class RowLockTest {
 
     /** Ends whatever has locked a row of the table. */
     private static void kill(Db db, String table) throws Exception {
-        if (db.dialect == Dialect.POSTGRESQL) {
+        if (db.dialect == DatabaseDialects.POSTGRESQL) {
             db.number("SELECT count(pg_terminate_backend(pid)) FROM pg_locks WHERE relation = CAST('" + table
                     + "' AS regclass) AND mode = 'RowShareLock'");
         } else {

@@ -36,9 +36,9 @@ final class RowLocksTest {
         executor.shutdownNow();
     }
 
-    private RowLocks locks(RecordedDb db, Dialect dialect, long timeoutMillis) {
+    private RowLocks locks(RecordedDb db, DatabaseDialect dialect, long timeoutMillis) {
         Database database = db.open(JdbcStrategy.ROW_LOCK);
-        RowStatements sql = RowStatements.of(dialect, database.table());
+        RowStatements sql = dialect.rowStatements(database.table());
         RowSessions sessions = new RowSessions(database.connections(), dialect, sql, 2, executor);
         return new RowLocks(database, sql, sessions, executor, timeoutMillis);
     }
@@ -62,8 +62,8 @@ final class RowLocksTest {
     /** It is found by the first statement that is refused, and remembered once one has worked without it. */
     @Test
     void tryLock_readOnlyByDefault_isLifted_andFromThenOnBefore() throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);
-        RowLocks locks = locks(db, Dialect.POSTGRESQL, 5_000);
+        RecordedDb db = new RecordedDb(DatabaseDialects.POSTGRESQL);
+        RowLocks locks = locks(db, DatabaseDialects.POSTGRESQL, 5_000);
         AtomicBoolean standby = new AtomicBoolean(true);
         AtomicBoolean lifted = new AtomicBoolean();
         db.on("SKIP LOCKED", call -> {
@@ -99,8 +99,8 @@ final class RowLocksTest {
 
     @Test
     void tryLock_otherFailure_isThrown_andNothingIsLifted() {
-        RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);
-        RowLocks locks = locks(db, Dialect.POSTGRESQL, 5_000);
+        RecordedDb db = new RecordedDb(DatabaseDialects.POSTGRESQL);
+        RowLocks locks = locks(db, DatabaseDialects.POSTGRESQL, 5_000);
         db.on("SKIP LOCKED", call -> {
             throw new SQLException("broken", "08006");
         });
@@ -110,7 +110,8 @@ final class RowLocksTest {
 
     @ParameterizedTest
     @EnumSource(names = {"POSTGRESQL", "MARIADB", "MYSQL"})
-    void counting_tellsTheToken_orThatSomebodyHasCounted(Dialect dialect) throws Exception {
+    void counting_tellsTheToken_orThatSomebodyHasCounted(Product product) throws Exception {
+        DatabaseDialect dialect = product.dialect();
         RecordedDb db = new RecordedDb(dialect);
         RowLocks locks = locks(db, dialect, 5_000);
         db.on("SET token = ", call -> Answer.row(9L));
@@ -130,17 +131,17 @@ final class RowLocksTest {
 
     @Test
     void timeoutMillis_isWhatADriverCanCount() {
-        RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);
-        assertThat(locks(db, Dialect.POSTGRESQL, 5_000).timeoutMillis()).isEqualTo(5_000);
-        assertThat(locks(db, Dialect.POSTGRESQL, Long.MAX_VALUE).timeoutMillis())
+        RecordedDb db = new RecordedDb(DatabaseDialects.POSTGRESQL);
+        assertThat(locks(db, DatabaseDialects.POSTGRESQL, 5_000).timeoutMillis()).isEqualTo(5_000);
+        assertThat(locks(db, DatabaseDialects.POSTGRESQL, Long.MAX_VALUE).timeoutMillis())
                 .isEqualTo(Integer.MAX_VALUE);
     }
 
     /** It ends by itself when its connection is gone; the others must not wait for that. */
     @Test
     void close_ofOneThereIsNoAnswer_theOthersAreFreed() throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);
-        RowLocks locks = locks(db, Dialect.POSTGRESQL, 5_000);
+        RecordedDb db = new RecordedDb(DatabaseDialects.POSTGRESQL);
+        RowLocks locks = locks(db, DatabaseDialects.POSTGRESQL, 5_000);
         db.on("SKIP LOCKED", call -> Answer.row(11L, 4L, true)).on("? RETURNING token", call -> Answer.row(5L));
         for (String name : new String[] {"first", "second"}) {
             AcquisitionId acquisition = BackendDriver.newAcquisition(name);
@@ -169,8 +170,8 @@ final class RowLocksTest {
     /** All of them wait for their turn, and no longer than they may, nor past an interrupt, which is kept. */
     @Test
     void requests_whileAnEarlierOneHasNoAnswer_endByTheirTime() throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);
-        RowLocks locks = locks(db, Dialect.POSTGRESQL, 5_000);
+        RecordedDb db = new RecordedDb(DatabaseDialects.POSTGRESQL);
+        RowLocks locks = locks(db, DatabaseDialects.POSTGRESQL, 5_000);
         CountDownLatch begun = new CountDownLatch(1);
         CountDownLatch goOn = new CountDownLatch(1);
         db.on("SKIP LOCKED", call -> {
@@ -237,8 +238,8 @@ final class RowLocksTest {
     /** A server may ignore a cancellation that overtakes the statement: so it is repeated until the time is over. */
     @Test
     void abandon_waitDoesNotEnd_failsInTime_andIsCancelledAgain() throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);
-        RowLocks locks = locks(db, Dialect.POSTGRESQL, 5_000);
+        RecordedDb db = new RecordedDb(DatabaseDialects.POSTGRESQL);
+        RowLocks locks = locks(db, DatabaseDialects.POSTGRESQL, 5_000);
         CountDownLatch begun = new CountDownLatch(1);
         CountDownLatch goOn = new CountDownLatch(1);
         db.on("SKIP LOCKED", call -> Answer.row(null, 4L, true));

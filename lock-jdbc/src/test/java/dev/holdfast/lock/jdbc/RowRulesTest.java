@@ -28,7 +28,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** What the strategies make of rows, and the statements that each database has of its own, as far as no server is needed. */
 final class RowRulesTest {
-    private static final TableName TABLE = JdbcStrategy.VERSION.defaultTable();
+    private static final TableName TABLE = LockTable.VERSION.defaultTable();
     private static final String HOLDER = "4711 host-1 driver";
     private static final OwnerId OWNER = OwnerId.random();
     private static final long MYSQL_BUSY = 1L << 62;
@@ -67,7 +67,7 @@ final class RowRulesTest {
 
     @Test
     void holder_isWhoeverTheRowNames_orNobody() throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.H2);
+        RecordedDb db = new RecordedDb(DatabaseDialects.H2);
         assertThat(ExpiryRows.holder(db.connection(), "SELECT x", "a")).isEmpty();
         db.on("SELECT x", call -> Answer.row(5L, HOLDER, 1_000L));
         assertThat(ExpiryRows.holder(db.connection(), "SELECT x", "a"))
@@ -85,15 +85,15 @@ final class RowRulesTest {
 
     @Test
     void tokens_areCountedInTheRow_orDrawnFromTheTablesSequence() {
-        Tokens counted = Tokens.counted(Dialect.MARIADB);
+        Tokens counted = DatabaseDialects.MARIADB.countedTokens();
         assertThat(counted).isEqualTo(new Tokens("1", "", " + 1"));
         assertThat(counted.next("held.token")).isEqualTo("held.token + 1");
         assertThat(counted.rowsGo()).isFalse();
-        assertThat(Tokens.counted(Dialect.POSTGRESQL).next("token")).isEqualTo("token OPERATOR(pg_catalog.+) 1");
+        assertThat(DatabaseDialects.POSTGRESQL.countedTokens().next("token")).isEqualTo("token OPERATOR(pg_catalog.+) 1");
         TableName table = new TableName("shop.locks");
-        for (Dialect dialect : new Dialect[] {Dialect.POSTGRESQL, Dialect.MARIADB, Dialect.H2}) {
-            Tokens drawn = Tokens.generated(dialect, table);
-            String next = switch (dialect) {
+        for (DatabaseDialect dialect : new DatabaseDialect[] {DatabaseDialects.POSTGRESQL, DatabaseDialects.MARIADB, DatabaseDialects.H2}) {
+            Tokens drawn = dialect.sequenceTokens(table);
+            String next = switch (Product.of(dialect)) {
                 case POSTGRESQL -> "pg_catalog.nextval('shop.locks_token')";
                 case MARIADB -> "NEXTVAL(shop.locks_token)";
                 default -> "NEXT VALUE FOR shop.locks_token";
@@ -102,15 +102,15 @@ final class RowRulesTest {
             assertThat(drawn.next("token")).isEqualTo(next);
             assertThat(drawn.rowsGo()).isTrue();
         }
-        assertThatThrownBy(() -> Tokens.generated(Dialect.MYSQL, table)).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> DatabaseDialects.MYSQL.sequenceTokens(table)).isInstanceOf(IllegalArgumentException.class);
     }
 
     /** The remaining time comes back above every token. */
     @ParameterizedTest
     @CsvSource({"7, 7, 0", "4611686018427387904, 0, -1", "4611686018427388604, 0, 700"})
     void mySql_keyIsATokenOrTheRemainingTime(long key, long token, long remaining) throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.MYSQL);
-        VersionStatements statements = VersionStatements.of(Dialect.MYSQL, TABLE, Tokens.counted(Dialect.MYSQL));
+        RecordedDb db = new RecordedDb(DatabaseDialects.MYSQL);
+        VersionStatements statements = DatabaseDialects.MYSQL.lockStatements(TABLE, DatabaseDialects.MYSQL.countedTokens());
         db.on("UPDATE", call -> Answer.row(key));
         assertThat(statements.tryAcquire(db.connection(), request()))
                 .isEqualTo(token > 0 ? granted(token) : new AcquireResult.Busy(remaining, null));
@@ -119,8 +119,8 @@ final class RowRulesTest {
     /** The short one where the lock may be free, the other after recent contention, an insert where there is no row. */
     @Test
     void mySql_statementsOfAnAttempt_goByWhatWasFound() throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.MYSQL);
-        VersionStatements statements = VersionStatements.of(Dialect.MYSQL, TABLE, Tokens.counted(Dialect.MYSQL));
+        RecordedDb db = new RecordedDb(DatabaseDialects.MYSQL);
+        VersionStatements statements = DatabaseDialects.MYSQL.lockStatements(TABLE, DatabaseDialects.MYSQL.countedTokens());
         db.on("INSERT INTO", call -> Answer.row(1L));
         assertThat(statements.tryAcquire(db.connection(), request())).isEqualTo(granted(1));
         assertThat(kinds(db)).containsExactly("take", "update", "insert");
@@ -133,7 +133,7 @@ final class RowRulesTest {
         assertThat(kinds(db)).as("after recent contention").containsExactly("update");
 
         db.forget();
-        VersionStatements idle = VersionStatements.of(Dialect.MARIADB, TABLE, Tokens.generated(Dialect.MARIADB, TABLE));
+        VersionStatements idle = DatabaseDialects.MARIADB.lockStatements(TABLE, DatabaseDialects.MARIADB.sequenceTokens(TABLE));
         idle.tryAcquire(db.connection(), request());
         assertThat(kinds(db)).as("where rows go").containsExactly("insert");
     }
@@ -147,8 +147,8 @@ final class RowRulesTest {
     /** One statement for all would be too long for a server: there are several, each with its own results. */
     @Test
     void mySql_renewalOfVeryMany_isSplit_andASecondStatementTellsWhichOfAChunk() throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.MYSQL);
-        VersionStatements statements = VersionStatements.of(Dialect.MYSQL, TABLE, Tokens.counted(Dialect.MYSQL));
+        RecordedDb db = new RecordedDb(DatabaseDialects.MYSQL);
+        VersionStatements statements = DatabaseDialects.MYSQL.lockStatements(TABLE, DatabaseDialects.MYSQL.countedTokens());
         List<Grant> grants = new ArrayList<>();
         for (int i = 0; i < 5_002; i++) {
             grants.add(grant("name/" + i));
@@ -178,8 +178,8 @@ final class RowRulesTest {
     @ParameterizedTest
     @CsvSource({"23505, true", "23505, false", "08006, false"})
     void h2_insertMeetsAnother_looksAgain(String state, boolean granted) throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.H2);
-        VersionStatements statements = VersionStatements.of(Dialect.H2, TABLE, Tokens.counted(Dialect.H2));
+        RecordedDb db = new RecordedDb(DatabaseDialects.H2);
+        VersionStatements statements = DatabaseDialects.H2.lockStatements(TABLE, DatabaseDialects.H2.countedTokens());
         AtomicInteger updates = new AtomicInteger();
         db.on("INSERT", call -> {
                     throw new SQLException("failed", state);
@@ -197,9 +197,9 @@ final class RowRulesTest {
 
     @Test
     void postgres_answer_isTheTokenOrTheRemainingTime_orNothingIsKnown() throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);
+        RecordedDb db = new RecordedDb(DatabaseDialects.POSTGRESQL);
         VersionStatements statements =
-                VersionStatements.of(Dialect.POSTGRESQL, TABLE, Tokens.counted(Dialect.POSTGRESQL));
+                DatabaseDialects.POSTGRESQL.lockStatements(TABLE, DatabaseDialects.POSTGRESQL.countedTokens());
         assertThat(statements.tryAcquire(db.connection(), request())).isEqualTo(new AcquireResult.Busy(-1, null));
         db.on("updated", call -> Answer.row(null, 700L));
         assertThat(statements.tryAcquire(db.connection(), request())).isEqualTo(new AcquireResult.Busy(700, null));
@@ -214,7 +214,7 @@ final class RowRulesTest {
     /** The query reads one row more than it returns, and finds a name whatever follows its prefix. */
     @Test
     void listing_hasTheHoldersOfEachName_andWhetherThereAreMore() throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.H2);
+        RecordedDb db = new RecordedDb(DatabaseDialects.H2);
         SharedRow two = new SharedRow(
                 3,
                 null,
@@ -227,7 +227,7 @@ final class RowRulesTest {
                         .and("b", 6L, HOLDER, 1_000L, "sabc", 9_000L, "", 2_000L)
                         .and("c", 7L, HOLDER, 1_000L, "shared", 9_000L, two.text(), 2_000L));
 
-        LockListing all = new RowListing(Dialect.H2, TABLE, true).list(db.connection(), "p", 3);
+        LockListing all = new RowListing(DatabaseDialects.H2, TABLE, true).list(db.connection(), "p", 3);
         assertThat(all.more()).isFalse();
         assertThat(all.locks()).hasSize(3);
         assertThat(all.locks().get(0).holders()).extracting(HolderInfo::demand).containsExactly(Demand.EXCLUSIVE);
@@ -237,7 +237,7 @@ final class RowRulesTest {
                 .extracting(HolderInfo::token)
                 .containsExactly(4L);
 
-        LockListing some = new RowListing(Dialect.H2, TABLE, true).list(db.connection(), "p", 2);
+        LockListing some = new RowListing(DatabaseDialects.H2, TABLE, true).list(db.connection(), "p", 2);
         assertThat(some.more()).isTrue();
         assertThat(some.locks()).hasSize(2);
         assertThat(db.calls().get(0).parameters().get(2)).isEqualTo(4L);
@@ -245,7 +245,7 @@ final class RowRulesTest {
         assertThat(db.calls().get(0).parameters().get(0)).isEqualTo("p");
 
         db.on("ORDER BY name", call -> Answer.row("a", 5L, HOLDER, 1_000L));
-        assertThat(new RowListing(Dialect.H2, TABLE, false)
+        assertThat(new RowListing(DatabaseDialects.H2, TABLE, false)
                         .list(db.connection(), "p", 3)
                         .locks())
                 .singleElement()
@@ -256,11 +256,11 @@ final class RowRulesTest {
     /** A crash takes back neither a grant nor a token, also where the database does not wait for its disk by itself. */
     @Test
     void onPostgres_whatGrants_waitsForTheDisk_aReleaseDoesNot() throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);
+        RecordedDb db = new RecordedDb(DatabaseDialects.POSTGRESQL);
         Connection connection = db.connection();
-        Tokens tokens = Tokens.counted(Dialect.POSTGRESQL);
-        VersionStatements statements = VersionStatements.of(Dialect.POSTGRESQL, TABLE, tokens);
-        RowStates states = new RowStates(Dialect.POSTGRESQL, TABLE);
+        Tokens tokens = DatabaseDialects.POSTGRESQL.countedTokens();
+        VersionStatements statements = DatabaseDialects.POSTGRESQL.lockStatements(TABLE, tokens);
+        RowStates states = new RowStates(DatabaseDialects.POSTGRESQL, TABLE);
         RowState none = states.read(connection, "a");
         RowState shared = RowState.read("a", "shared", 7, 3_000, 1_000, HOLDER, "", 2_000, true);
         db.forget();
@@ -273,19 +273,19 @@ final class RowRulesTest {
 
         List<String> granting =
                 new ArrayList<>(db.calls().stream().map(RecordedDb.Call::sql).toList());
-        RowStatements rows = RowStatements.of(Dialect.POSTGRESQL, JdbcStrategy.ROW_LOCK.defaultTable());
+        RowStatements rows = DatabaseDialects.POSTGRESQL.rowStatements(LockTable.ROW_LOCK.defaultTable());
         granting.add(rows.mint());
         granting.add(rows.mintNext());
         assertThat(granting).hasSize(7).allMatch(sql -> sql.contains(PostgresSql.DURABLY));
         db.forget();
-        new ExpiryStatements(Dialect.POSTGRESQL, TABLE, tokens, null).release(connection, grant("a"));
+        new ExpiryStatements(DatabaseDialects.POSTGRESQL, TABLE, tokens, null).release(connection, grant("a"));
         assertThat(db.calls().get(0).sql()).contains("pg_catalog.set_config('synchronous_commit', 'off', true)");
     }
 
     /** The server ends idle transactions, and ends a wait after each slice, so that both sides notice the other's end. */
     @Test
     void onPostgres_rowLocksAreBoundedByTheServer() {
-        RowStatements rows = RowStatements.of(Dialect.POSTGRESQL, JdbcStrategy.ROW_LOCK.defaultTable());
+        RowStatements rows = DatabaseDialects.POSTGRESQL.rowStatements(LockTable.ROW_LOCK.defaultTable());
         assertThat(List.of(rows.tryLock(), rows.waitLock()))
                 .allMatch(sql -> sql.contains("pg_catalog.set_config('lock_timeout', '5 s', true)")
                         && sql.contains(

@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** What is done with a connection that keeps a row locked: how it is taken, bounded, asked, and given back as it came. */
 final class RowSessionTest {
-    private static final TableName TABLE = JdbcStrategy.ROW_LOCK.defaultTable();
+    private static final TableName TABLE = LockTable.ROW_LOCK.defaultTable();
     private static final byte[] NAME = "orders/42".getBytes(StandardCharsets.UTF_8);
     private static final String LIMITS = "SET %sSESSION wait_timeout = %d, SESSION innodb_lock_wait_timeout = 5";
     private static final String NOTED =
@@ -33,9 +33,9 @@ final class RowSessionTest {
         return System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
     }
 
-    private static RowSession open(RecordedDb db, Dialect dialect) throws SQLException {
+    private static RowSession open(RecordedDb db, DatabaseDialect dialect) throws SQLException {
         return RowSession.open(
-                Connections.shared(db.dataSource(), 5_000), dialect, RowStatements.of(dialect, TABLE), in(40_000));
+                Connections.shared(db.dataSource(), 5_000), dialect, dialect.rowStatements(TABLE), in(40_000));
     }
 
     /** Without what the connection is asked to do between: of the steps, those that change it. */
@@ -43,17 +43,17 @@ final class RowSessionTest {
         int read = Connection.TRANSACTION_READ_COMMITTED;
         int repeat = Connection.TRANSACTION_REPEATABLE_READ;
         return Stream.of(
-                Arguments.of(Dialect.POSTGRESQL, false, repeat, false, List.of(), List.of()),
+                Arguments.of(DatabaseDialects.POSTGRESQL, false, repeat, false, List.of(), List.of()),
                 Arguments.of(
-                        Dialect.POSTGRESQL,
+                        DatabaseDialects.POSTGRESQL,
                         true,
                         repeat,
                         true,
                         List.of("1 setReadOnly false", "1 setAutoCommit false"),
                         List.of("1 setAutoCommit true", "1 setReadOnly true")),
-                Arguments.of(Dialect.MARIADB, false, read, false, List.of(), List.of()),
+                Arguments.of(DatabaseDialects.MARIADB, false, read, false, List.of(), List.of()),
                 Arguments.of(
-                        Dialect.MYSQL,
+                        DatabaseDialects.MYSQL,
                         true,
                         repeat,
                         true,
@@ -64,7 +64,7 @@ final class RowSessionTest {
     @ParameterizedTest
     @MethodSource("defaults")
     void connection_isTakenOutOfItsDefaults_andGivenBackAsItCame(
-            Dialect dialect, boolean readOnly, int isolation, boolean autoCommit, List<String> taken, List<String> back)
+            DatabaseDialect dialect, boolean readOnly, int isolation, boolean autoCommit, List<String> taken, List<String> back)
             throws Exception {
         RecordedDb db = new RecordedDb(dialect);
         db.readOnly = readOnly;
@@ -90,7 +90,7 @@ final class RowSessionTest {
         db.forget();
         session.giveBack(in(30_000));
 
-        List<String> expected = new ArrayList<>(List.of(dialect.mysqlFamily() ? "1: ROLLBACK" : "1 rollback"));
+        List<String> expected = new ArrayList<>(List.of(Product.isInnoDb(dialect) ? "1: ROLLBACK" : "1 rollback"));
         expected.addAll(back);
         expected.add("1 close");
         assertThat(db.events()).isEqualTo(expected);
@@ -106,14 +106,14 @@ final class RowSessionTest {
 
     @Test
     void open_connectionRefusesItsSettings_isEnded() {
-        RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);
+        RecordedDb db = new RecordedDb(DatabaseDialects.POSTGRESQL);
         db.before = (connection, method) -> {
             if (method.equals("setAutoCommit")) {
                 throw new SQLException("broken", "08006");
             }
         };
 
-        assertThatThrownBy(() -> open(db, Dialect.POSTGRESQL)).hasMessage("broken");
+        assertThatThrownBy(() -> open(db, DatabaseDialects.POSTGRESQL)).hasMessage("broken");
 
         assertThat(db.events()).containsExactly("1 abort", "1 close");
     }
@@ -121,7 +121,8 @@ final class RowSessionTest {
     /** It is ended instead: nothing waits for a server any more. */
     @ParameterizedTest
     @EnumSource(names = {"POSTGRESQL", "MYSQL"})
-    void giveBack_noTimeLeft_orItFails_endsTheConnection(Dialect dialect) throws Exception {
+    void giveBack_noTimeLeft_orItFails_endsTheConnection(Product product) throws Exception {
+        DatabaseDialect dialect = product.dialect();
         RecordedDb late = new RecordedDb(dialect);
         RowSession session = open(late, dialect);
         late.forget();
@@ -152,8 +153,8 @@ final class RowSessionTest {
     @ParameterizedTest
     @MethodSource("outcomes")
     void tryLock_tellsWhatTheRowSays(Answer answer, Outcome expected, OptionalLong seen) throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);
-        RowSession session = open(db, Dialect.POSTGRESQL);
+        RecordedDb db = new RecordedDb(DatabaseDialects.POSTGRESQL);
+        RowSession session = open(db, DatabaseDialects.POSTGRESQL);
         db.script = call -> answer;
 
         assertThat(session.tryLock(NAME, 60_000, 700)).isEqualTo(expected);
@@ -167,15 +168,15 @@ final class RowSessionTest {
 
     static Stream<Arguments> failures() {
         return Stream.of(
-                Arguments.of(Dialect.POSTGRESQL, new SQLException("locked", "55P03"), List.of("1 rollback")),
-                Arguments.of(Dialect.MARIADB, new SQLException("nowait", "HY000", 1205), List.of()),
-                Arguments.of(Dialect.MYSQL, new SQLException("nowait", "HY000", 3572), List.of()));
+                Arguments.of(DatabaseDialects.POSTGRESQL, new SQLException("locked", "55P03"), List.of("1 rollback")),
+                Arguments.of(DatabaseDialects.MARIADB, new SQLException("nowait", "HY000", 1205), List.of()),
+                Arguments.of(DatabaseDialects.MYSQL, new SQLException("nowait", "HY000", 3572), List.of()));
     }
 
     /** PostgreSQL has aborted the transaction; the others go on with it. */
     @ParameterizedTest
     @MethodSource("failures")
-    void tryLock_inConflict_isBusy_whatElseFails_isThrown(Dialect dialect, SQLException conflict, List<String> then)
+    void tryLock_inConflict_isBusy_whatElseFails_isThrown(DatabaseDialect dialect, SQLException conflict, List<String> then)
             throws Exception {
         RecordedDb db = new RecordedDb(dialect);
         RowSession session = open(db, dialect);
@@ -199,7 +200,8 @@ final class RowSessionTest {
     /** What the session had is noted once: a second time, it would be the limits of the lock before. */
     @ParameterizedTest
     @EnumSource(names = {"MARIADB", "MYSQL"})
-    void limits_areSetWhereTheyChange_andPutBackOnce(Dialect dialect) throws Exception {
+    void limits_areSetWhereTheyChange_andPutBackOnce(Product product) throws Exception {
+        DatabaseDialect dialect = product.dialect();
         RecordedDb db = new RecordedDb(dialect);
         RowSession session = open(db, dialect);
         db.forget();
@@ -225,8 +227,8 @@ final class RowSessionTest {
     /** Longer than a slice of the wait, so that a dead connection is found out by the client, too. */
     @Test
     void awaitLock_waitsForFourSlices_andIsAskedAgainWhenASliceIsOver() throws Exception {
-        RecordedDb postgres = new RecordedDb(Dialect.POSTGRESQL);
-        RowSession session = open(postgres, Dialect.POSTGRESQL);
+        RecordedDb postgres = new RecordedDb(DatabaseDialects.POSTGRESQL);
+        RowSession session = open(postgres, DatabaseDialects.POSTGRESQL);
         postgres.script = call -> Answer.row(9L, null, true);
         assertThat(session.awaitLock(NAME, 1_500)).isEqualTo(Outcome.LOCKED);
         assertThat(session.seenToken()).as("of the moment before the wait").isEmpty();
@@ -234,8 +236,8 @@ final class RowSessionTest {
         assertThat(postgres.calls().get(0).sql()).contains("FOR UPDATE OF held");
         assertThat(postgres.calls().get(0).networkTimeoutMillis()).isEqualTo(20_000);
 
-        RecordedDb mysql = new RecordedDb(Dialect.MYSQL);
-        RowSession other = open(mysql, Dialect.MYSQL);
+        RecordedDb mysql = new RecordedDb(DatabaseDialects.MYSQL);
+        RowSession other = open(mysql, DatabaseDialects.MYSQL);
         mysql.script = call -> {
             throw new SQLException("Lock wait timeout exceeded", "40001", 1205);
         };
@@ -247,7 +249,8 @@ final class RowSessionTest {
     /** One that comes outside of the wait would hit another lock's statement. */
     @ParameterizedTest
     @EnumSource(names = {"POSTGRESQL", "MARIADB"})
-    void cancelWait_duringTheWaitAlone_byWhatTheDriverRepeats(Dialect dialect) throws Exception {
+    void cancelWait_duringTheWaitAlone_byWhatTheDriverRepeats(Product product) throws Exception {
+        DatabaseDialect dialect = product.dialect();
         for (boolean ofPostgres : new boolean[] {true, false}) {
             RecordedDb db = new RecordedDb(dialect);
             db.ofPostgres = ofPostgres;
@@ -263,7 +266,7 @@ final class RowSessionTest {
             session.awaitLock(NAME, 60_000);
 
             assertThat(db.events())
-                    .endsWith(ofPostgres && dialect == Dialect.POSTGRESQL ? "1 cancelQuery" : "1 cancel")
+                    .endsWith(ofPostgres && dialect == DatabaseDialects.POSTGRESQL ? "1 cancelQuery" : "1 cancel")
                     .hasSize(2);
             db.forget();
             session.cancelWait();
@@ -273,7 +276,8 @@ final class RowSessionTest {
 
     @ParameterizedTest
     @EnumSource(names = {"POSTGRESQL", "MARIADB", "MYSQL"})
-    void heartbeatAndUnlock_areOneRoundTripEach_withinTheirTime_andCountAsUse(Dialect dialect) throws Exception {
+    void heartbeatAndUnlock_areOneRoundTripEach_withinTheirTime_andCountAsUse(Product product) throws Exception {
+        DatabaseDialect dialect = product.dialect();
         RecordedDb db = new RecordedDb(dialect);
         RowSession session = open(db, dialect);
         db.forget();
@@ -285,14 +289,14 @@ final class RowSessionTest {
         session.unlock(654);
         assertThat(session.usedNanos() - afterNanos).isNotNegative();
 
-        assertThat(db.events()).containsExactly("1: SELECT 1", dialect.mysqlFamily() ? "1: ROLLBACK" : "1 rollback");
+        assertThat(db.events()).containsExactly("1: SELECT 1", Product.isInnoDb(dialect) ? "1: ROLLBACK" : "1 rollback");
         assertThat(db.timeouts()).containsExactly(321, 654);
     }
 
     @Test
     void liftReadOnly_beginsATransactionThatMayWrite() throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);
-        RowSession session = open(db, Dialect.POSTGRESQL);
+        RecordedDb db = new RecordedDb(DatabaseDialects.POSTGRESQL);
+        RowSession session = open(db, DatabaseDialects.POSTGRESQL);
         db.forget();
 
         session.liftReadOnly(321);

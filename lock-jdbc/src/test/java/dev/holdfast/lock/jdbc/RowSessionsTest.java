@@ -34,7 +34,7 @@ final class RowSessionsTest {
         return new RowSessions(
                 Connections.shared(pool, 5_000),
                 db.dialect,
-                RowStatements.of(db.dialect, new TableName("unused")),
+                db.dialect.rowStatements(new TableName("unused")),
                 limit,
                 Runnable::run);
     }
@@ -107,7 +107,7 @@ final class RowSessionsTest {
     void tryLock_onAConnectionThatWasKept_serverIsAsPatientAsTheLease(SharedDb shared) throws Exception {
         Db db = shared.db();
         String table = SharedDb.newTable();
-        var request = new Database.SchemaRequest(JdbcStrategy.ROW_LOCK, new TableName(table), true);
+        var request = new Database.SchemaRequest(LockTable.ROW_LOCK, new TableName(table), true);
         try (HikariDataSource pool = db.pool(config -> config.setMaximumPoolSize(2));
                 Database database = Database.open(pool, request, 5_000, () -> {})) {
             String patience = "SELECT @@session.wait_timeout";
@@ -115,7 +115,7 @@ final class RowSessionsTest {
             RowSessions sessions = new RowSessions(
                     Connections.shared(noting(pool, taken), 5_000),
                     db.dialect,
-                    RowStatements.of(db.dialect, request.table()),
+                    db.dialect.rowStatements(request.table()),
                     1,
                     task -> {});
             for (long[] leaseAndSeconds : new long[][] {{60_000, 60}, {1_500, 2}, {90_000, 90}, {2_000, 2}}) {
@@ -145,7 +145,7 @@ final class RowSessionsTest {
     @Test
     void cancelWait_driverFailsUnchecked_leavesTheWaitToItsOwnTimeOut() throws Exception {
         Db db = SharedDb.MARIADB.db();
-        var request = new Database.SchemaRequest(JdbcStrategy.ROW_LOCK, new TableName(SharedDb.newTable()), true);
+        var request = new Database.SchemaRequest(LockTable.ROW_LOCK, new TableName(SharedDb.newTable()), true);
         AtomicReference<RowSession> waiting = new AtomicReference<>();
         AtomicInteger cancelled = new AtomicInteger();
         try (HikariDataSource pool = db.pool(config -> {});
@@ -166,7 +166,7 @@ final class RowSessionsTest {
                             }),
                             5_000),
                     db.dialect,
-                    RowStatements.of(db.dialect, request.table()),
+                    db.dialect.rowStatements(request.table()),
                     1,
                     task -> {});
             RowSession session = sessions.take(inAMinute(), taken -> {

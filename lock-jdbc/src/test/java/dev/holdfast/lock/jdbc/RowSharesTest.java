@@ -123,10 +123,10 @@ final class RowSharesTest {
 
             RowState next = read.held(read.shared(), read.token() + 1);
 
-            assertThat(rows.change(connection, read, next, false)).isEqualTo(RowStates.Changed.NOT);
+            assertThat(rows.change(connection, read, next, false)).isEqualTo(RowChange.NONE);
             RowState again = rows.read(connection, "renewed");
             assertThat(rows.change(connection, again, again.held(again.shared(), again.token() + 1), false))
-                    .isEqualTo(RowStates.Changed.DONE);
+                    .isEqualTo(RowChange.DONE);
         }
     }
 
@@ -155,13 +155,13 @@ final class RowSharesTest {
 
                 assertThat(rows.change(connection, read, read.held(read.shared(), read.token() + 1), false))
                         .as("a change of the row as it was before %s", change)
-                        .isEqualTo(RowStates.Changed.NOT);
+                        .isEqualTo(RowChange.NONE);
                 assertThat(db.number(tokens)).as("after %s", change).isEqualTo(before);
             }
             RowState read = rows.read(connection, "changed");
             long before = db.number(tokens);
             assertThat(rows.change(connection, read, read.held(read.shared(), read.token() + 1), false))
-                    .isEqualTo(RowStates.Changed.DONE);
+                    .isEqualTo(RowChange.DONE);
             assertThat(db.number(tokens)).as("one row").isEqualTo(before + 1);
         }
     }
@@ -179,7 +179,7 @@ final class RowSharesTest {
             Grant first = driver(backend, "new", ONE_OF_TWO).acquire();
 
             assertThat(rows.change(connection, none, none.marked(none.shared().limitedTo(3)), true))
-                    .isEqualTo(RowStates.Changed.NOT);
+                    .isEqualTo(RowChange.NONE);
             assertThat(changeLimit(backend, "new", 2, 2)).isEqualTo(2);
             release(backend, first);
         }

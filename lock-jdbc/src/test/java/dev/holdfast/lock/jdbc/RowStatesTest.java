@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.jdbc.RecordedDb.Answer;
-import dev.holdfast.lock.jdbc.RowStates.Changed;
 import dev.holdfast.lock.jdbc.SharedRow.Mark;
 import dev.holdfast.lock.jdbc.SharedRow.Share;
 import java.sql.Connection;
@@ -35,8 +34,8 @@ final class RowStatesTest {
         return RowState.read(NAME, owner, 7, 3_000, 1_000, HOLDER, shared.text(), live ? 2_000 : 4_000, live);
     }
 
-    private static RowStates states(Dialect dialect) {
-        return new RowStates(dialect, JdbcStrategy.VERSION.defaultTable());
+    private static RowStates states(DatabaseDialect dialect) {
+        return new RowStates(dialect, LockTable.VERSION.defaultTable());
     }
 
     @Test
@@ -56,11 +55,11 @@ final class RowStatesTest {
 
     @Test
     void read_sharedRow_hasThoseWhoseTimeIsNotOver() {
-        RowState shared = row(RowStates.SHARED, WRITTEN, true);
+        RowState shared = row(RowOwners.SHARED, WRITTEN, true);
         assertThat(shared.isExclusive()).isFalse();
         assertThat(shared.exclusiveHolder()).isEmpty();
         assertThat(shared.shared()).isEqualTo(new SharedRow(3, MARK, List.of(SHARE)));
-        assertThat(row(RowStates.SHARED, WRITTEN, false).shared().shares()).isEmpty();
+        assertThat(row(RowOwners.SHARED, WRITTEN, false).shared().shares()).isEmpty();
     }
 
     /** Its end was read rounded down: it may be valid for that long. */
@@ -79,7 +78,7 @@ final class RowStatesTest {
         RowState row = row("sabc", SharedRow.NOTHING, true);
         Share late = new Share("c", Demand.SHARED, 0, 8, 9_000, 2_000, HOLDER);
         RowState held = row.held(new SharedRow(3, null, List.of(SHARE, late)), 8);
-        assertThat(held.owner()).isEqualTo(RowStates.SHARED);
+        assertThat(held.owner()).isEqualTo(RowOwners.SHARED);
         assertThat(held.token()).isEqualTo(8);
         assertThat(held.expiresMillis()).isEqualTo(9_000);
         assertThat(SharedRow.of(held.text()).shares()).containsExactly(SHARE, late);
@@ -105,8 +104,8 @@ final class RowStatesTest {
 
     @Test
     void read_noRow_isAFreeOne_asOfTheDatabasesTime() throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.MARIADB);
-        RowState none = states(Dialect.MARIADB).read(db.connection(), NAME);
+        RecordedDb db = new RecordedDb(DatabaseDialects.MARIADB);
+        RowState none = states(DatabaseDialects.MARIADB).read(db.connection(), NAME);
         assertThat(none.exists()).isFalse();
         assertThat(none.nowMillis()).isEqualTo(RecordedDb.NOW_MILLIS);
         assertThat(none.token()).isZero();
@@ -116,27 +115,28 @@ final class RowStatesTest {
 
         db.on("COALESCE", call -> Answer.row("abc", 7L, 3_000L, 1_000L, HOLDER, "3;", 2_000L, 1))
                 .forget();
-        assertThat(states(Dialect.MARIADB).read(db.connection(), NAME))
+        assertThat(states(DatabaseDialects.MARIADB).read(db.connection(), NAME))
                 .isEqualTo(row("abc", new SharedRow(3, null, List.of()), true));
         db.on("COALESCE", call -> Answer.row("abc", 7L, 3_000L, 1_000L, HOLDER, "3;", 4_000L, 0));
-        assertThat(states(Dialect.MARIADB).read(db.connection(), NAME).live()).isFalse();
+        assertThat(states(DatabaseDialects.MARIADB).read(db.connection(), NAME).live()).isFalse();
         assertThat(db.calls()).hasSize(2);
     }
 
     /** Compares all that was read; a changed expiry is computed from the time of the change. */
     @ParameterizedTest
     @EnumSource
-    void change_writesTheNextState_whereTheRowIsAsItWasRead(Dialect dialect) throws Exception {
+    void change_writesTheNextState_whereTheRowIsAsItWasRead(Product product) throws Exception {
+        DatabaseDialect dialect = product.dialect();
         RecordedDb db = new RecordedDb(dialect);
         Connection connection = db.connection();
         RowState read = row("sabc", SharedRow.NOTHING, true);
         Share late = new Share("c", Demand.SHARED, 0, 8, 9_000, 2_000, HOLDER);
         RowState held = read.held(new SharedRow(3, null, List.of(late)), 8);
-        db.on("SET expires", call -> dialect == Dialect.POSTGRESQL ? Answer.row((Object) null) : Answer.count(1));
+        db.on("SET expires", call -> dialect == DatabaseDialects.POSTGRESQL ? Answer.row((Object) null) : Answer.count(1));
 
-        assertThat(states(dialect).change(connection, read, held, false)).isEqualTo(Changed.DONE);
+        assertThat(states(dialect).change(connection, read, held, false)).isEqualTo(RowChange.DONE);
         assertThat(states(dialect).change(connection, read, read.marked(new SharedRow(4, null, List.of())), false))
-                .isEqualTo(Changed.DONE);
+                .isEqualTo(RowChange.DONE);
         RowState lock = row("abc", SharedRow.NOTHING, true);
         states(dialect).change(connection, lock, lock.marked(new SharedRow(4, null, List.of())), false);
         states(dialect).change(connection, lock, lock.held(SharedRow.NOTHING, 8), false);
@@ -162,30 +162,32 @@ final class RowStatesTest {
 
     @ParameterizedTest
     @EnumSource
-    void change_rowIsAnotherOne_isNone(Dialect dialect) throws Exception {
+    void change_rowIsAnotherOne_isNone(Product product) throws Exception {
+        DatabaseDialect dialect = product.dialect();
         RecordedDb db = new RecordedDb(dialect);
         RowState read = row("sabc", SharedRow.NOTHING, true);
         for (boolean notify : new boolean[] {true, false}) {
             assertThat(states(dialect).change(db.connection(), read, read.held(SharedRow.NOTHING, 8), notify))
-                    .isEqualTo(Changed.NOT);
+                    .isEqualTo(RowChange.NONE);
         }
-        assertThat(db.calls(LOUD)).hasSize(dialect == Dialect.POSTGRESQL ? 1 : 0);
+        assertThat(db.calls(LOUD)).hasSize(dialect == DatabaseDialects.POSTGRESQL ? 1 : 0);
     }
 
     @ParameterizedTest
     @EnumSource
-    void change_noRowWasThere_insertsIt_unlessSomebodyElseHas(Dialect dialect) throws Exception {
+    void change_noRowWasThere_insertsIt_unlessSomebodyElseHas(Product product) throws Exception {
+        DatabaseDialect dialect = product.dialect();
         RecordedDb db = new RecordedDb(dialect);
         Connection connection = db.connection();
         RowState none = states(dialect).read(connection, NAME);
         RowState held = none.held(new SharedRow(3, null, List.of(SHARE)), 6);
-        boolean postgres = dialect == Dialect.POSTGRESQL;
+        boolean postgres = dialect == DatabaseDialects.POSTGRESQL;
         db.on("INSERT", call -> postgres ? Answer.row(1L) : Answer.count(1)).forget();
 
-        assertThat(states(dialect).change(connection, none, held, true)).isEqualTo(Changed.DONE);
+        assertThat(states(dialect).change(connection, none, held, true)).isEqualTo(RowChange.DONE);
         states(dialect).change(connection, none, none.marked(new SharedRow(3, null, List.of())), true);
         db.on("INSERT", call -> Answer.none());
-        assertThat(states(dialect).change(connection, none, held, true)).isEqualTo(Changed.NOT);
+        assertThat(states(dialect).change(connection, none, held, true)).isEqualTo(RowChange.NONE);
 
         assertThat(db.calls().get(0).parameters()).containsExactly(NAME, "shared", 6L, 1_000L, held.text());
         assertThat(db.calls().get(1).parameters()).containsExactly(NAME, null, 0L, 0L, "3;");
@@ -194,15 +196,16 @@ final class RowStatesTest {
 
     @ParameterizedTest
     @CsvSource({"H2, 23505, true", "H2, 08006, false", "POSTGRESQL, 23505, false"})
-    void change_insertFails_isNone_whereTheRowIsThereOnH2(Dialect dialect, String state, boolean none)
+    void change_insertFails_isNone_whereTheRowIsThereOnH2(Product product, String state, boolean none)
             throws Exception {
+        DatabaseDialect dialect = product.dialect();
         RecordedDb db = new RecordedDb(dialect);
         RowState row = states(dialect).read(db.connection(), NAME);
         db.on("INSERT", call -> {
             throw new SQLException("failed", state);
         });
         if (none) {
-            assertThat(states(dialect).change(db.connection(), row, row, true)).isEqualTo(Changed.NOT);
+            assertThat(states(dialect).change(db.connection(), row, row, true)).isEqualTo(RowChange.NONE);
         } else {
             assertThatThrownBy(() -> states(dialect).change(db.connection(), row, row, true))
                     .hasMessage("failed");
@@ -212,9 +215,9 @@ final class RowStatesTest {
     /** As after a release: waiters poll then. */
     @Test
     void change_withoutTheRightToNotify_isSilentFromThenOn() throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);
+        RecordedDb db = new RecordedDb(DatabaseDialects.POSTGRESQL);
         Connection connection = db.connection();
-        RowStates states = states(Dialect.POSTGRESQL);
+        RowStates states = states(DatabaseDialects.POSTGRESQL);
         RowState read = row("sabc", SharedRow.NOTHING, true);
         RowState left = read.held(SharedRow.NOTHING, 7);
         db.on("SET expires", call -> Answer.row("waited for")).on(LOUD, call -> {
@@ -229,7 +232,7 @@ final class RowStatesTest {
                 .isInstanceOf(SQLTransactionRollbackException.class)
                 .hasMessage("to be changed without a notification")
                 .satisfies(failure -> assertThat(JdbcFailure.of(failure)).isEqualTo(JdbcFailure.CONFLICT));
-        assertThat(states.change(connection, read, left, true)).isEqualTo(Changed.AND_AWAITED);
+        assertThat(states.change(connection, read, left, true)).isEqualTo(RowChange.DONE_AND_AWAITED);
         assertThat(db.calls(LOUD)).hasSize(2);
         assertThat(db.calls().get(2).sql()).contains("'nobody'");
     }

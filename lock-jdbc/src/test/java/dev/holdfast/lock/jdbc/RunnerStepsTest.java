@@ -40,7 +40,7 @@ final class RunnerStepsTest {
     static Stream<Arguments> lifted() {
         return Stream.of(
                 Arguments.of(
-                        Dialect.POSTGRESQL,
+                        DatabaseDialects.POSTGRESQL,
                         true,
                         true,
                         List.of(
@@ -51,9 +51,9 @@ final class RunnerStepsTest {
                                 "1 commit",
                                 "1 setReadOnly true",
                                 "1 setAutoCommit true")),
-                Arguments.of(Dialect.POSTGRESQL, false, false, List.of(LIFT, "1: " + WORK, "1 commit")),
+                Arguments.of(DatabaseDialects.POSTGRESQL, false, false, List.of(LIFT, "1: " + WORK, "1 commit")),
                 Arguments.of(
-                        Dialect.MARIADB,
+                        DatabaseDialects.MARIADB,
                         true,
                         true,
                         List.of(
@@ -63,7 +63,7 @@ final class RunnerStepsTest {
                                 "1: SET SESSION tx_read_only = @holdfast_read_only",
                                 "1 setReadOnly true")),
                 Arguments.of(
-                        Dialect.MYSQL,
+                        DatabaseDialects.MYSQL,
                         false,
                         false,
                         List.of(
@@ -74,7 +74,7 @@ final class RunnerStepsTest {
                                 "1: SET SESSION transaction_read_only = @holdfast_read_only",
                                 "1 setAutoCommit false")),
                 Arguments.of(
-                        Dialect.H2, true, true, List.of("1 setReadOnly false", "1: " + WORK, "1 setReadOnly true")));
+                        DatabaseDialects.H2, true, true, List.of("1 setReadOnly false", "1: " + WORK, "1 setReadOnly true")));
     }
 
     private static List<String> steps(RecordedDb db) {
@@ -87,7 +87,7 @@ final class RunnerStepsTest {
     @ParameterizedTest
     @MethodSource("lifted")
     void readOnlyByDefault_isLiftedForTheWork_andPutBack(
-            Dialect dialect, boolean readOnly, boolean autoCommit, List<String> lifted) throws Exception {
+            DatabaseDialect dialect, boolean readOnly, boolean autoCommit, List<String> lifted) throws Exception {
         RecordedDb db = new RecordedDb(dialect);
         db.readOnly = readOnly;
         db.autoCommit = autoCommit;
@@ -131,8 +131,8 @@ final class RunnerStepsTest {
     /** A standby refuses as well, says that it lacks the feature, and may be a primary soon. */
     @Test
     void readOnlyByDefault_cannotBeLifted_isReadOnly_andNotRemembered() throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);
-        TransactionRunner runner = new TransactionRunner(Dialect.POSTGRESQL);
+        RecordedDb db = new RecordedDb(DatabaseDialects.POSTGRESQL);
+        TransactionRunner runner = new TransactionRunner(DatabaseDialects.POSTGRESQL);
         Connection connection = db.connection();
         SQLException lacking = new SQLException("cannot set transaction read-write mode during recovery", "0A000");
         db.on(WORK, call -> {
@@ -165,7 +165,7 @@ final class RunnerStepsTest {
     @ParameterizedTest
     @ValueSource(longs = {990, 8_000})
     void readOnlyByDefault_onPostgres_idlesForTheTimeThatIsLeft_aSecondAtLeast(long millis) throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);
+        RecordedDb db = new RecordedDb(DatabaseDialects.POSTGRESQL);
         AtomicInteger tries = new AtomicInteger();
         SqlWork<Boolean> work = connection -> {
             if (tries.incrementAndGet() == 1) {
@@ -173,7 +173,7 @@ final class RunnerStepsTest {
             }
             return true;
         };
-        TransactionRunner runner = new TransactionRunner(Dialect.POSTGRESQL);
+        TransactionRunner runner = new TransactionRunner(DatabaseDialects.POSTGRESQL);
         runner.run(db.connection(), in(60_000), work); // learns of it
 
         db.forget();
@@ -190,9 +190,9 @@ final class RunnerStepsTest {
     @ParameterizedTest
     @ValueSource(strings = {"25006", "40001", "08006"})
     void failure_behindTheDeadline_isNotTriedAgain(String state) throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.H2);
+        RecordedDb db = new RecordedDb(DatabaseDialects.H2);
         AtomicInteger tries = new AtomicInteger();
-        assertThatThrownBy(() -> new TransactionRunner(Dialect.H2)
+        assertThatThrownBy(() -> new TransactionRunner(DatabaseDialects.H2)
                         .run(db.connection(), System.nanoTime() - 1, connection -> {
                             tries.incrementAndGet();
                             throw new SQLException("refused", state);
@@ -203,7 +203,7 @@ final class RunnerStepsTest {
 
     @Test
     void conflict_isTriedAgain_otherFailuresAreNot() throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.H2);
+        RecordedDb db = new RecordedDb(DatabaseDialects.H2);
         AtomicInteger tries = new AtomicInteger();
         SqlWork<Integer> thirdTime = connection -> {
             if (tries.incrementAndGet() < 3) {
@@ -211,10 +211,10 @@ final class RunnerStepsTest {
             }
             return tries.get();
         };
-        assertThat(new TransactionRunner(Dialect.H2).run(db.connection(), in(9_000), thirdTime))
+        assertThat(new TransactionRunner(DatabaseDialects.H2).run(db.connection(), in(9_000), thirdTime))
                 .isEqualTo(3);
         tries.set(0);
-        assertThatThrownBy(() -> new TransactionRunner(Dialect.H2).run(db.connection(), in(9_000), connection -> {
+        assertThatThrownBy(() -> new TransactionRunner(DatabaseDialects.H2).run(db.connection(), in(9_000), connection -> {
                     tries.incrementAndGet();
                     throw new SQLException("broken", "08006");
                 }))
@@ -234,7 +234,7 @@ final class RunnerStepsTest {
         "restoring the time-out, false"
     })
     void step_behindTheWork_fails_theWorkCounts(String failing, boolean works) throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);
+        RecordedDb db = new RecordedDb(DatabaseDialects.POSTGRESQL);
         db.readOnly = true;
         AtomicInteger tries = new AtomicInteger();
         AtomicInteger failures = new AtomicInteger();
@@ -255,7 +255,7 @@ final class RunnerStepsTest {
             }
             return "done";
         };
-        TransactionRunner runner = new TransactionRunner(Dialect.POSTGRESQL);
+        TransactionRunner runner = new TransactionRunner(DatabaseDialects.POSTGRESQL);
         if (works) {
             assertThat(runner.run(db.connection(), in(9_000), work)).isEqualTo("done");
         } else {
@@ -276,10 +276,10 @@ final class RunnerStepsTest {
 
     @Test
     void answer_isTheWorks() throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.H2);
+        RecordedDb db = new RecordedDb(DatabaseDialects.H2);
         db.on(WORK, call -> Answer.count(1));
         SqlWork<String> work = connection -> "answer";
-        assertThat(new TransactionRunner(Dialect.H2).run(db.connection(), in(9_000), work))
+        assertThat(new TransactionRunner(DatabaseDialects.H2).run(db.connection(), in(9_000), work))
                 .isEqualTo("answer");
         assertThat(db.events()).as("nothing else").isEmpty();
     }

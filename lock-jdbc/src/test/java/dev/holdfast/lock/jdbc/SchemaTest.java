@@ -15,8 +15,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 final class SchemaTest {
     private static final SQLException CAUSE = new SQLException("as the server says");
 
-    private static Schema schema(JdbcStrategy strategy, Dialect dialect, String table) {
-        return new Schema(strategy, dialect, new TableName(table));
+    private static Schema schema(JdbcStrategy strategy, DatabaseDialect dialect, String table) {
+        return new Schema(strategy.table(), dialect, new TableName(table));
     }
 
     @ParameterizedTest
@@ -32,14 +32,15 @@ final class SchemaTest {
         "ROW_LOCK, MARIADB, row-mysql.sql, -",
         "ROW_LOCK, MYSQL, row-mysql.sql, -"
     })
-    void strategy_hasItsFileAndColumns(JdbcStrategy strategy, Dialect dialect, String file, String more) {
-        assertThat(strategy.file(dialect)).isEqualTo(file);
-        assertThat(strategy.columns(dialect))
+    void strategy_hasItsFileAndColumns(JdbcStrategy strategy, Product product, String file, String more) {
+        DatabaseDialect dialect = product.dialect();
+        assertThat(strategy.table().file(dialect)).isEqualTo(file);
+        assertThat(strategy.table().columns(dialect))
                 .isEqualTo(
                         more.equals("-")
                                 ? "name, part, token, session, since, holder"
                                 : "name, owner, token, lease_millis, expires, since, holder" + more);
-        strategy.requireSupported(dialect, new TableName("s".repeat(63) + "." + "t".repeat(57)));
+        strategy.table().requireSupported(dialect, new TableName("s".repeat(63) + "." + "t".repeat(57)));
     }
 
     @ParameterizedTest
@@ -52,25 +53,26 @@ final class SchemaTest {
                         + " | must have at most 57 characters | shorten it"
             })
     void strategy_thatCannotWork_isRefused(
-            JdbcStrategy strategy, Dialect dialect, String table, String why, String remedy) {
-        assertThatThrownBy(() -> strategy.requireSupported(dialect, new TableName(table)))
+            JdbcStrategy strategy, Product product, String table, String why, String remedy) {
+        DatabaseDialect dialect = product.dialect();
+        assertThatThrownBy(() -> strategy.table().requireSupported(dialect, new TableName(table)))
                 .isInstanceOf(LockConfigurationException.class)
                 .hasMessageContaining(why)
                 .hasMessageContaining(remedy);
-        JdbcStrategy.VERSION.requireSupported(dialect, new TableName(table));
+        LockTable.VERSION.requireSupported(dialect, new TableName(table));
     }
 
     @Test
     void defaultTables_areEachStrategysOwn() {
-        assertThat(JdbcStrategy.VERSION.defaultTable()).hasToString("holdfast_lock");
-        assertThat(JdbcStrategy.UNIQUE_INDEX.defaultTable()).hasToString("holdfast_held");
-        assertThat(JdbcStrategy.ROW_LOCK.defaultTable()).hasToString("holdfast_row");
+        assertThat(LockTable.VERSION.defaultTable()).hasToString("holdfast_lock");
+        assertThat(LockTable.UNIQUE_INDEX.defaultTable()).hasToString("holdfast_held");
+        assertThat(LockTable.ROW_LOCK.defaultTable()).hasToString("holdfast_row");
     }
 
     /** An index has no schema of its own, a sequence has. */
     @Test
     void statements_areOfTheTable_oneLineEach() {
-        List<String> statements = schema(JdbcStrategy.UNIQUE_INDEX, Dialect.POSTGRESQL, "shop.locks")
+        List<String> statements = schema(JdbcStrategy.UNIQUE_INDEX, DatabaseDialects.POSTGRESQL, "shop.locks")
                 .statements();
         assertThat(statements).hasSize(3);
         assertThat(statements.get(0)).isEqualTo("CREATE SEQUENCE IF NOT EXISTS shop.locks_token");
@@ -79,9 +81,9 @@ final class SchemaTest {
                 .endsWith(") WITH (fillfactor = 50)");
         assertThat(statements.get(2)).isEqualTo("CREATE INDEX IF NOT EXISTS locks_due ON shop.locks (expires)");
         for (JdbcStrategy strategy : JdbcStrategy.values()) {
-            for (Dialect dialect : Dialect.values()) {
-                if ((strategy != JdbcStrategy.ROW_LOCK || dialect != Dialect.H2)
-                        && (strategy != JdbcStrategy.UNIQUE_INDEX || dialect != Dialect.MYSQL)) {
+            for (DatabaseDialect dialect : DatabaseDialects.ALL) {
+                if ((strategy != JdbcStrategy.ROW_LOCK || dialect != DatabaseDialects.H2)
+                        && (strategy != JdbcStrategy.UNIQUE_INDEX || dialect != DatabaseDialects.MYSQL)) {
                     assertThat(schema(strategy, dialect, "t").statements())
                             .isNotEmpty()
                             .noneMatch(sql -> sql.isEmpty() || sql.contains("\n") || sql.contains("--"))
@@ -89,11 +91,11 @@ final class SchemaTest {
                 }
             }
         }
-        assertThat(Schema.statements("transaction", Dialect.MARIADB))
+        assertThat(Schema.statements("transaction", DatabaseDialects.MARIADB))
                 .first()
                 .asString()
                 .contains("holdfast_transaction");
-        assertThatThrownBy(() -> Schema.statements("nothing", Dialect.H2))
+        assertThatThrownBy(() -> Schema.statements("nothing", DatabaseDialects.H2))
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessage("schema file nothing-h2.sql is missing in the module");
     }
@@ -110,7 +112,8 @@ final class SchemaTest {
                         + " GRANT SELECT, INSERT ON s.t_token TO me",
                 "UNIQUE_INDEX | H2 | GRANT SELECT, INSERT, UPDATE, DELETE ON s.t TO me"
             })
-    void denied_saysWhichRights(JdbcStrategy strategy, Dialect dialect, String grant) {
+    void denied_saysWhichRights(JdbcStrategy strategy, Product product, String grant) {
+        DatabaseDialect dialect = product.dialect();
         assertThat(schema(strategy, dialect, "s.t").denied("me", CAUSE))
                 .isEqualTo(new Remedy.Configuration(
                         dialect.title() + " denies access to table 's.t' (as the server says)", "run: " + grant));
@@ -125,7 +128,8 @@ final class SchemaTest {
                 "H2 | SHOP | \"SHOP\"",
                 "MARIADB | shop@10.0.0.% | 'shop'@'10.0.0.%'"
             })
-    void user_isQuotedAsItsDatabaseDoes(Dialect dialect, String user, String quoted) throws SQLException {
+    void user_isQuotedAsItsDatabaseDoes(Product product, String user, String quoted) throws SQLException {
+        DatabaseDialect dialect = product.dialect();
         ScriptedDatabase scripted = new ScriptedDatabase("x", "1").answer("SELECT CURRENT_USER", user);
         assertThat(schema(JdbcStrategy.VERSION, dialect, "t").user(scripted.connection()))
                 .isEqualTo(quoted);
@@ -133,7 +137,7 @@ final class SchemaTest {
 
     @Test
     void refusals_haveTheStatementsToRun() {
-        Schema schema = schema(JdbcStrategy.UNIQUE_INDEX, Dialect.POSTGRESQL, "s.t");
+        Schema schema = schema(JdbcStrategy.UNIQUE_INDEX, DatabaseDialects.POSTGRESQL, "s.t");
         String script = String.join("; ", schema.statements()) + ";";
         assertThat(schema.missing(CAUSE))
                 .hasMessage("lock table 's.t' is missing on PostgreSQL, or has other columns (as the server says);"
@@ -157,7 +161,7 @@ final class SchemaTest {
         SQLException gone = new SQLException("gone", "08006");
         ScriptedDatabase scripted = ScriptedDatabase.postgres().refuse("SELECT 1 FROM t WHERE FALSE", gone);
         assertThatThrownBy(() ->
-                        schema(JdbcStrategy.VERSION, Dialect.POSTGRESQL, "t").missingColumns(scripted.connection()))
+                        schema(JdbcStrategy.VERSION, DatabaseDialects.POSTGRESQL, "t").missingColumns(scripted.connection()))
                 .isSameAs(gone);
     }
 
@@ -171,18 +175,19 @@ final class SchemaTest {
                 "MariaDB | 11.4.2-MariaDB | MARIADB | mysql",
                 "H2 | 2.3.232 (2024-08-11) | H2 | h2"
             })
-    void dialect_isThatOfTheServer(String product, String version, Dialect dialect, String family) throws SQLException {
-        ScriptedDatabase scripted = new ScriptedDatabase(product, version);
-        assertThat(Dialect.of(scripted.connection().getMetaData())).isEqualTo(dialect);
-        assertThat(dialect.family()).isEqualTo(family);
-        assertThat(dialect.mysqlFamily()).isEqualTo(family.equals("mysql"));
+    void dialect_isThatOfTheServer(String title, String version, Product product, String family) throws SQLException {
+        DatabaseDialect dialect = product.dialect();
+        ScriptedDatabase scripted = new ScriptedDatabase(title, version);
+        assertThat(DatabaseDialects.of(scripted.connection().getMetaData())).isEqualTo(dialect);
+        assertThat(dialect.schemaFamily()).isEqualTo(family);
+        assertThat(Product.isInnoDb(dialect)).isEqualTo(family.equals("mysql"));
     }
 
     @ParameterizedTest
     @CsvSource({"Oracle, 23ai", "EnterpriseDB PostgreSQL, 15", "Apache Derby, 10", "Microsoft SQL Server, H2"})
     void dialect_ofAnother_isRefused(String product, String version) {
         ScriptedDatabase scripted = new ScriptedDatabase(product, version);
-        assertThatThrownBy(() -> Dialect.of(scripted.connection().getMetaData()))
+        assertThatThrownBy(() -> DatabaseDialects.of(scripted.connection().getMetaData()))
                 .isInstanceOf(LockConfigurationException.class)
                 .hasMessage("the data source leads to '" + product + " " + version
                         + "', which is not supported; use PostgreSQL, MySQL, MariaDB or H2");
@@ -191,8 +196,8 @@ final class SchemaTest {
     /** On PostgreSQL nothing is looked up in the search path. */
     @Test
     void operators_ofPostgres_areItsOwn() {
-        assertThat(Dialect.POSTGRESQL.operator("<=")).isEqualTo("OPERATOR(pg_catalog.<=)");
-        assertThat(Dialect.MARIADB.operator("<=")).isEqualTo("<=");
+        assertThat(DatabaseDialects.POSTGRESQL.operator("<=")).isEqualTo("OPERATOR(pg_catalog.<=)");
+        assertThat(DatabaseDialects.MARIADB.operator("<=")).isEqualTo("<=");
         assertThat(PostgresSql.named("a {=} b {+} {x} {<>} {*}"))
                 .isEqualTo("a OPERATOR(pg_catalog.=) b OPERATOR(pg_catalog.+) {x} OPERATOR(pg_catalog.<>)"
                         + " OPERATOR(pg_catalog.*)");
@@ -205,13 +210,13 @@ final class SchemaTest {
 
     @Test
     void times_areTheServersOfTheMoment() {
-        assertThat(Dialect.H2.now()).isEqualTo("CURRENT_TIMESTAMP(6)");
-        assertThat(Dialect.MYSQL.now()).isEqualTo("UTC_TIMESTAMP(6)");
-        assertThat(Dialect.POSTGRESQL.now()).isEqualTo("pg_catalog.clock_timestamp()");
-        assertThat(Dialect.MYSQL.nowPlusMillis("?")).isEqualTo("UTC_TIMESTAMP(6) + INTERVAL ? * 1000 MICROSECOND");
-        assertThat(Dialect.POSTGRESQL.nowPlusMillis("?"))
+        assertThat(DatabaseDialects.H2.now()).isEqualTo("CURRENT_TIMESTAMP(6)");
+        assertThat(DatabaseDialects.MYSQL.now()).isEqualTo("UTC_TIMESTAMP(6)");
+        assertThat(DatabaseDialects.POSTGRESQL.now()).isEqualTo("pg_catalog.clock_timestamp()");
+        assertThat(DatabaseDialects.MYSQL.nowPlusMillis("?")).isEqualTo("UTC_TIMESTAMP(6) + INTERVAL ? * 1000 MICROSECOND");
+        assertThat(DatabaseDialects.POSTGRESQL.nowPlusMillis("?"))
                 .isEqualTo("(pg_catalog.clock_timestamp() OPERATOR(pg_catalog.+) (? OPERATOR(pg_catalog.*) interval '1"
                         + " millisecond'))");
-        assertThat(Dialect.H2.nowPlusMillis("?")).isEqualTo("DATEADD(MILLISECOND, ?, CURRENT_TIMESTAMP(6))");
+        assertThat(DatabaseDialects.H2.nowPlusMillis("?")).isEqualTo("DATEADD(MILLISECOND, ?, CURRENT_TIMESTAMP(6))");
     }
 }

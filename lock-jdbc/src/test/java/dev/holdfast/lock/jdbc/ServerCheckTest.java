@@ -101,11 +101,11 @@ final class ServerCheckTest {
                 "group_replication_single_primary_mode",
                 "OFF");
         if (strategy == JdbcStrategy.VERSION) {
-            assertThat(logged(() -> ServerCheck.requireOneWriter(strategy, Dialect.MYSQL, group)))
+            assertThat(logged(() -> ServerCheck.requireOneWriter(strategy.table(), DatabaseDialects.MYSQL.title(), group)))
                     .containsOnlyOnce("WARN")
                     .contains("several servers accept writes (group_replication_single_primary_mode = OFF)");
         } else {
-            assertThatThrownBy(() -> ServerCheck.requireOneWriter(strategy, Dialect.MYSQL, group))
+            assertThatThrownBy(() -> ServerCheck.requireOneWriter(strategy.table(), DatabaseDialects.MYSQL.title(), group))
                     .isInstanceOf(LockConfigurationException.class)
                     .hasMessageContaining("group_replication_single_primary_mode = OFF");
         }
@@ -116,7 +116,7 @@ final class ServerCheckTest {
     void requireOneWriter_oneServer_works(JdbcStrategy strategy) {
         Map<String, String> alone = Map.of(
                 "wsrep_on", "OFF", "group_replication_group_name", "", "group_replication_single_primary_mode", "OFF");
-        assertThatCode(() -> ServerCheck.requireOneWriter(strategy, Dialect.MYSQL, alone))
+        assertThatCode(() -> ServerCheck.requireOneWriter(strategy.table(), DatabaseDialects.MYSQL.title(), alone))
                 .doesNotThrowAnyException();
     }
 
@@ -143,18 +143,18 @@ final class ServerCheckTest {
     @Test
     void requireOneWriter_galera_saysWhy() {
         Map<String, String> galera = Map.of("wsrep_on", "ON");
-        assertThatThrownBy(() -> ServerCheck.requireOneWriter(JdbcStrategy.ROW_LOCK, Dialect.MARIADB, galera))
+        assertThatThrownBy(() -> ServerCheck.requireOneWriter(JdbcStrategy.ROW_LOCK.table(), DatabaseDialects.MARIADB.title(), galera))
                 .hasMessage(
                         "strategy ROW_LOCK is not for a cluster with several servers that accept writes (wsrep_on = ON):"
                                 + " each of them locks its own copy of a row, so that a lock would have two holders;"
                                 + " use strategy VERSION");
-        assertThatThrownBy(() -> ServerCheck.requireOneWriter(JdbcStrategy.UNIQUE_INDEX, Dialect.MARIADB, galera))
+        assertThatThrownBy(() -> ServerCheck.requireOneWriter(JdbcStrategy.UNIQUE_INDEX.table(), DatabaseDialects.MARIADB.title(), galera))
                 .hasMessage(
                         "strategy UNIQUE_INDEX is not for a cluster with several servers that accept writes (wsrep_on ="
                                 + " ON): its sequence needs other settings there, with which tokens were not tested;"
                                 + " use strategy VERSION");
         try (LogCapture log = new LogCapture()) {
-            ServerCheck.requireOneWriter(JdbcStrategy.VERSION, Dialect.MARIADB, galera);
+            ServerCheck.requireOneWriter(JdbcStrategy.VERSION.table(), DatabaseDialects.MARIADB.title(), galera);
             assertThat(log.ours())
                     .singleElement()
                     .asString()
@@ -168,13 +168,13 @@ final class ServerCheckTest {
     void requireOneWriter_commitsThatDoNotWait_areWarnedOf() {
         try (LogCapture log = new LogCapture()) {
             for (JdbcStrategy strategy : JdbcStrategy.values()) {
-                ServerCheck.requireOneWriter(strategy, Dialect.MYSQL, Map.of());
+                ServerCheck.requireOneWriter(strategy.table(), DatabaseDialects.MYSQL.title(), Map.of());
                 ServerCheck.requireOneWriter(
-                        strategy, Dialect.MYSQL, Map.of("innodb_flush_log_at_trx_commit", "1", "wsrep_on", "OFF"));
+                        strategy.table(), DatabaseDialects.MYSQL.title(), Map.of("innodb_flush_log_at_trx_commit", "1", "wsrep_on", "OFF"));
             }
             assertThat(log.ours()).isEmpty();
             ServerCheck.requireOneWriter(
-                    JdbcStrategy.ROW_LOCK, Dialect.MYSQL, Map.of("innodb_flush_log_at_trx_commit", "0"));
+                    JdbcStrategy.ROW_LOCK.table(), DatabaseDialects.MYSQL.title(), Map.of("innodb_flush_log_at_trx_commit", "0"));
             assertThat(log.ours())
                     .singleElement()
                     .asString()
@@ -188,10 +188,10 @@ final class ServerCheckTest {
     @Test
     void require_asksInTheServersOwnWay() throws Exception {
         ScriptedDatabase group = ScriptedDatabase.mySql().answer("SHOW GLOBAL VARIABLES", "WSREP_on", "ON");
-        assertThatThrownBy(() -> ServerCheck.require(group.connection(), Dialect.MYSQL, JdbcStrategy.ROW_LOCK))
+        assertThatThrownBy(() -> DatabaseDialects.MYSQL.requireSafeServer(group.connection(), JdbcStrategy.ROW_LOCK.table()))
                 .hasMessageContaining("wsrep_on = ON");
         ScriptedDatabase h2 = new ScriptedDatabase("H2", "2.3");
-        ServerCheck.require(h2.connection(), Dialect.H2, JdbcStrategy.VERSION);
+        DatabaseDialects.H2.requireSafeServer(h2.connection(), JdbcStrategy.VERSION.table());
         assertThat(h2.calls).isEmpty();
     }
 

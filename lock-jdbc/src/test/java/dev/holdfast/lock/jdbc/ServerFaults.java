@@ -161,7 +161,7 @@ abstract class ServerFaults {
     }
 
     private Void killAllConnections() throws Exception {
-        if (db.dialect == Dialect.POSTGRESQL) {
+        if (db.dialect == DatabaseDialects.POSTGRESQL) {
             db.number("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
                     + " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()");
             return null;

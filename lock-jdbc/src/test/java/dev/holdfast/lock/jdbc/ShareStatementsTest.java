@@ -45,7 +45,7 @@ final class ShareStatementsTest {
             Grant second = acquire(backend, Demand.SHARED);
             assertThat(statements.get() - before)
                     .as("to acquire")
-                    .isEqualTo(shared.db().dialect.mysqlFamily() ? 4 : 3);
+                    .isEqualTo(Product.isInnoDb(shared.db().dialect) ? 4 : 3);
             before = statements.get();
             release(backend, second);
             assertThat(statements.get() - before).as("to release").isEqualTo(3);

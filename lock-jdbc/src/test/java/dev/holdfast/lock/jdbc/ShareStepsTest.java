@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.Demand;
-import dev.holdfast.lock.jdbc.ExpiryStatements.Released;
 import dev.holdfast.lock.jdbc.RecordedDb.Answer;
 import dev.holdfast.lock.jdbc.SharedRow.Mark;
 import dev.holdfast.lock.jdbc.SharedRow.Share;
@@ -36,9 +35,9 @@ final class ShareStepsTest {
     private static final Share READER = new Share("a", Demand.SHARED, 0, 7, 5_000, 1_000, HOLDER);
     private static final Share PERMIT = new Share("a", ONE_OF_TWO, 1, 7, 5_000, 1_000, HOLDER);
 
-    private final RecordedDb db = new RecordedDb(Dialect.H2);
+    private final RecordedDb db = new RecordedDb(DatabaseDialects.H2);
     private final Connection connection = connection();
-    private final RowShares shares = new RowShares(Dialect.H2, JdbcStrategy.VERSION.defaultTable(), 1_500);
+    private final RowShares shares = new RowShares(DatabaseDialects.H2, LockTable.VERSION.defaultTable(), 1_500);
 
     private Connection connection() {
         try {
@@ -56,7 +55,7 @@ final class ShareStepsTest {
     }
 
     private void shared(int limit, @Nullable Mark mark, Share... all) {
-        row(RowStates.SHARED, new SharedRow(limit, mark, List.of(all)));
+        row(RowOwners.SHARED, new SharedRow(limit, mark, List.of(all)));
     }
 
     private static AcquisitionId acquisition(Demand demand) {
@@ -201,32 +200,32 @@ final class ShareStepsTest {
     void leave_tellsWhatWasHeld_notWhatWasMarked() throws Exception {
         Share share = new Share(ME.toString(), Demand.SHARED, 0, 6, 3_000, 900, HOLDER);
         shared(0, null, READER, share);
-        assertThat(shares.leave(connection, acquisition(Demand.SHARED))).isEqualTo(Released.HELD);
+        assertThat(shares.leave(connection, acquisition(Demand.SHARED))).isEqualTo(RowChange.DONE);
         assertThat(written()).isEqualTo(new SharedRow(0, null, List.of(READER)));
         assertThat(db.calls("SET expires").get(0).parameters().get(3)).isEqualTo(7L);
 
         shared(2, mine(TWO_OF_TWO, 2_500), PERMIT);
-        assertThat(shares.leave(connection, acquisition(TWO_OF_TWO))).isEqualTo(Released.NOT_HELD);
+        assertThat(shares.leave(connection, acquisition(TWO_OF_TWO))).isEqualTo(RowChange.NONE);
         assertThat(written()).isEqualTo(new SharedRow(2, null, List.of(PERMIT)));
 
         shared(2, null, PERMIT);
-        assertThat(shares.leave(connection, acquisition(TWO_OF_TWO))).isEqualTo(Released.NOT_HELD);
+        assertThat(shares.leave(connection, acquisition(TWO_OF_TWO))).isEqualTo(RowChange.NONE);
         assertUnchanged();
     }
 
     /** PostgreSQL's statement notifies waiters, if there are any; it notifies none if only a mark changes. */
     @Test
     void leave_onPostgreSql_notifies() throws Exception {
-        RecordedDb postgres = new RecordedDb(Dialect.POSTGRESQL);
+        RecordedDb postgres = new RecordedDb(DatabaseDialects.POSTGRESQL);
         Share share = new Share(ME.toString(), Demand.SHARED, 0, 6, 3_000, 900, HOLDER);
         SharedRow row = new SharedRow(0, null, List.of(READER, share));
         postgres.on(
                         "SELECT COALESCE",
-                        call -> Answer.row(RowStates.SHARED, 7L, 5_000L, 1_000L, HOLDER, row.text(), 2_000L, 1))
+                        call -> Answer.row(RowOwners.SHARED, 7L, 5_000L, 1_000L, HOLDER, row.text(), 2_000L, 1))
                 .on("SET expires", call -> Answer.row("notified"));
-        RowShares there = new RowShares(Dialect.POSTGRESQL, JdbcStrategy.VERSION.defaultTable(), 1_500);
+        RowShares there = new RowShares(DatabaseDialects.POSTGRESQL, LockTable.VERSION.defaultTable(), 1_500);
         assertThat(there.leave(postgres.connection(), acquisition(Demand.SHARED)))
-                .isEqualTo(Released.HELD_AND_AWAITED);
+                .isEqualTo(RowChange.DONE_AND_AWAITED);
         assertThat(postgres.calls("SET expires"))
                 .singleElement()
                 .satisfies(call -> assertThat(call.sql()).contains("pg_notify("));

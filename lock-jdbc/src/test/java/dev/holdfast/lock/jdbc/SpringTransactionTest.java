@@ -68,7 +68,7 @@ final class SpringTransactionTest {
         try (Db db = Db.h2Memory();
                 HikariDataSource pool = db.pool(config -> {});
                 AnnotationConfigApplicationContext context = context(pool)) {
-            db.execute(Schema.statements("transaction", Dialect.H2).toArray(String[]::new));
+            db.execute(Schema.statements("transaction", DatabaseDialects.H2).toArray(String[]::new));
             db.execute(
                     "CREATE TABLE account (id BIGINT PRIMARY KEY, balance BIGINT, lock_token BIGINT)",
                     "INSERT INTO account VALUES (1, 100, 0)");

@@ -56,7 +56,7 @@ final class StatementCountTest {
 
             assertThat(counted.statements() - before)
                     .isEqualTo(
-                            switch (shared.db().dialect) {
+                            switch (Product.of(shared.db().dialect)) {
                                 case POSTGRESQL -> 1;
                                 case H2 -> 2;
                                 case MARIADB, MYSQL -> 3;
@@ -76,7 +76,7 @@ final class StatementCountTest {
             assertThat(result).isInstanceOf(AcquireResult.Busy.class);
             assertThat(((AcquireResult.Busy) result).remainingMillis()).isBetween(1L, 60_000L);
             assertThat(counted.statements() - before)
-                    .isEqualTo(shared.db().dialect.mysqlFamily() ? 2 : 1);
+                    .isEqualTo(Product.isInnoDb(shared.db().dialect) ? 2 : 1);
 
             before = counted.statements();
             tryAcquire(counted.backend, "busy");
@@ -167,7 +167,7 @@ final class StatementCountTest {
 
         /** What asking the server adds to its count. */
         long look() {
-            return db.dialect == Dialect.POSTGRESQL ? 0 : mysqlLook;
+            return db.dialect == DatabaseDialects.POSTGRESQL ? 0 : mysqlLook;
         }
 
         private long mysqlLook;
@@ -177,7 +177,7 @@ final class StatementCountTest {
             if (!db.isServer()) {
                 return 0;
             }
-            if (db.dialect == Dialect.POSTGRESQL) {
+            if (db.dialect == DatabaseDialects.POSTGRESQL) {
                 try (var lines =
                         Files.lines(db.process().environment().log(), java.nio.charset.StandardCharsets.ISO_8859_1)) {
                     return lines.filter(line -> line.contains("LOG:  execute ") || line.contains("LOG:  statement: "))

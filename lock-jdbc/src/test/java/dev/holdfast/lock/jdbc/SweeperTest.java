@@ -39,10 +39,10 @@ final class SweeperTest {
     void sweep_deletesOnlyWhatHasEnded_andTokensGoOn(SharedDb shared) throws Exception {
         Db db = shared.db();
         TableName table = new TableName(SharedDb.newTable());
-        var request = new Database.SchemaRequest(JdbcStrategy.UNIQUE_INDEX, table, true);
+        var request = new Database.SchemaRequest(LockTable.UNIQUE_INDEX, table, true);
         try (HikariDataSource pool = db.pool(config -> {});
                 Database database = Database.open(pool, request, 5_000, () -> {})) {
-            LockBackend backend = ExpiringRowBackend.of(JdbcStrategy.UNIQUE_INDEX, database);
+            LockBackend backend = ExpiringRowBackend.of(JdbcStrategy.UNIQUE_INDEX.table(), database);
             Grant held = acquire(backend, "held");
             Grant released = acquire(backend, "released");
             release(backend, released);
@@ -63,11 +63,11 @@ final class SweeperTest {
     void sweep_grantedMeanwhile_stays(SharedDb shared) throws Exception {
         Db db = shared.db();
         TableName table = new TableName(SharedDb.newTable());
-        var request = new Database.SchemaRequest(JdbcStrategy.UNIQUE_INDEX, table, true);
+        var request = new Database.SchemaRequest(LockTable.UNIQUE_INDEX, table, true);
         List<Grant> meanwhile = new ArrayList<>();
         try (HikariDataSource pool = db.pool(config -> {});
                 Database database = Database.open(pool, request, 5_000, () -> {})) {
-            LockBackend backend = ExpiringRowBackend.of(JdbcStrategy.UNIQUE_INDEX, database);
+            LockBackend backend = ExpiringRowBackend.of(JdbcStrategy.UNIQUE_INDEX.table(), database);
             release(backend, acquire(backend, "again"));
             DataSource delayed = beforeDelete(pool, () -> meanwhile.add(acquire(backend, "again")));
             try (Database late = Database.open(delayed, request, 5_000, () -> {})) {
@@ -114,20 +114,20 @@ final class SweeperTest {
     void sweep_thousandsHaveEnded_deletesAll_andFindsThemByTheIndex(SharedDb shared) throws Exception {
         Db db = shared.db();
         TableName table = new TableName(SharedDb.newTable());
-        var request = new Database.SchemaRequest(JdbcStrategy.UNIQUE_INDEX, table, true);
+        var request = new Database.SchemaRequest(LockTable.UNIQUE_INDEX, table, true);
         try (HikariDataSource pool = db.pool(config -> {});
                 Database database = Database.open(pool, request, 5_000, () -> {})) {
             insert(db, table, "live/", 3_000, db.dialect.nowPlusMillis("600000"));
             try (Connection connection = db.connect();
                     var statement = connection.createStatement()) {
-                statement.execute((db.dialect.mysqlFamily() ? "ANALYZE TABLE " : "ANALYZE ")
-                        + (db.dialect == Dialect.H2 ? "" : table));
+                statement.execute((Product.isInnoDb(db.dialect) ? "ANALYZE TABLE " : "ANALYZE ")
+                        + (db.dialect == DatabaseDialects.H2 ? "" : table));
             }
             insert(db, table, "once/", 1_700, db.dialect.nowPlusMillis("(-3600000)"));
 
             assertThat(plan(db, new Sweeper(database).select(db.dialect.nowPlusMillis("(-600000)"))))
-                    .containsIgnoringCase(db.dialect.mysqlFamily() ? " key=due " : table + "_due")
-                    .contains(db.dialect == Dialect.POSTGRESQL ? "Index Cond" : "");
+                    .containsIgnoringCase(Product.isInnoDb(db.dialect) ? " key=due " : table + "_due")
+                    .contains(db.dialect == DatabaseDialects.POSTGRESQL ? "Index Cond" : "");
             assertThat(new Sweeper(database).sweep(Duration.ofMinutes(10))).isEqualTo(1_700);
             assertThat(db.number("SELECT count(*) FROM " + table)).isEqualTo(3_000);
         }
@@ -138,7 +138,7 @@ final class SweeperTest {
     void sweep_timeIsUp_theNextReleaseGoesOnWithIt() throws Exception {
         Db db = SharedDb.H2.db();
         TableName table = new TableName(SharedDb.newTable());
-        var request = new Database.SchemaRequest(JdbcStrategy.UNIQUE_INDEX, table, true);
+        var request = new Database.SchemaRequest(LockTable.UNIQUE_INDEX, table, true);
         try (HikariDataSource pool = db.pool(config -> {});
                 Database database = Database.open(pool, request, 5_000, () -> {})) {
             insert(db, table, "once/", 700, db.dialect.nowPlusMillis("(-3600000)"));
@@ -156,7 +156,7 @@ final class SweeperTest {
     void sweep_nothingCanBeDeleted_looksOnce() throws Exception {
         Db db = SharedDb.POSTGRESQL.db();
         TableName table = new TableName(SharedDb.newTable());
-        var request = new Database.SchemaRequest(JdbcStrategy.UNIQUE_INDEX, table, true);
+        var request = new Database.SchemaRequest(LockTable.UNIQUE_INDEX, table, true);
         AtomicInteger deletions = new AtomicInteger();
         try (HikariDataSource pool = db.pool(config -> {});
                 Database database =
@@ -235,9 +235,10 @@ final class SweeperTest {
     /** What is looked for by the index of times is deleted by its name, if it is still over: the same moment counts. */
     @ParameterizedTest
     @EnumSource(names = {"POSTGRESQL", "MARIADB", "H2"})
-    void sweep_deletesByName_underTheConditionOfTheLook(Dialect dialect) throws Exception {
+    void sweep_deletesByName_underTheConditionOfTheLook(Product product) throws Exception {
+        DatabaseDialect dialect = product.dialect();
         RecordedDb db = new RecordedDb(dialect);
-        boolean postgres = dialect == Dialect.POSTGRESQL;
+        boolean postgres = dialect == DatabaseDialects.POSTGRESQL;
         try (Database database = db.open(JdbcStrategy.UNIQUE_INDEX)) {
             db.on("ORDER BY expires", call -> Answer.row("a").and("b")).on("DELETE", call -> Answer.count(1));
 
@@ -251,7 +252,7 @@ final class SweeperTest {
                                     + (postgres ? "(SELECT " + before + ")" : before) + " ORDER BY expires LIMIT 500",
                             "/*client prepare*/DELETE FROM holdfast_held WHERE name "
                                     + (postgres ? dialect.operator("=") + " ANY (?)" : "IN (?, ?)") + " AND expires"
-                                    + (dialect.mysqlFamily() ? " + INTERVAL 0 SECOND" : "") + older + before));
+                                    + (Product.isInnoDb(dialect) ? " + INTERVAL 0 SECOND" : "") + older + before));
             assertThat(db.calls())
                     .allMatch(call -> call.networkTimeoutMillis() > 2_000 && call.networkTimeoutMillis() <= 10_000);
             List<Object> names = List.of("a", "b");
@@ -262,7 +263,7 @@ final class SweeperTest {
     /** An idle client costs nothing, and a busy one a look a minute. */
     @Test
     void released_withinAMinute_looksForNothing() throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.H2);
+        RecordedDb db = new RecordedDb(DatabaseDialects.H2);
         AtomicInteger looks = new AtomicInteger();
         Answer many = Answer.row("a");
         for (int i = 1; i < 500; i++) {

@@ -43,58 +43,58 @@ final class TransactionLockAnswersTest {
     static Stream<Arguments> failures() {
         return Stream.of(
                 Arguments.of(
-                        Dialect.POSTGRESQL,
+                        DatabaseDialects.POSTGRESQL,
                         new SQLException("canceling statement due to lock timeout", "55P03"),
                         LockTimeoutException.class,
                         "another transaction has held it for the whole wait of PT2S; roll this transaction back, or wait longer"),
                 Arguments.of(
-                        Dialect.MYSQL,
+                        DatabaseDialects.MYSQL,
                         new SQLException("Lock wait timeout exceeded", "40001", 1205),
                         LockTimeoutException.class,
                         "another transaction has held it for the whole wait of PT2S; roll this transaction back, or wait longer"),
                 Arguments.of(
-                        Dialect.H2,
+                        DatabaseDialects.H2,
                         new SQLException("Timeout trying to lock table", "HYT00", 50200),
                         LockTimeoutException.class,
                         "another transaction has held it for the whole wait of PT2S; roll this transaction back, or wait longer"),
                 Arguments.of(
-                        Dialect.POSTGRESQL,
+                        DatabaseDialects.POSTGRESQL,
                         new SQLException("deadlock detected", "40P01"),
                         LockUnavailableException.class,
                         "PostgreSQL has chosen this transaction to be tried again (deadlock detected); roll it back and repeat it"),
                 Arguments.of(
-                        Dialect.MARIADB,
+                        DatabaseDialects.MARIADB,
                         new SQLException("Deadlock found", "40001", 1213),
                         LockUnavailableException.class,
                         "MariaDB has chosen this transaction to be tried again (Deadlock found); roll it back and repeat it"),
                 Arguments.of(
-                        Dialect.POSTGRESQL,
+                        DatabaseDialects.POSTGRESQL,
                         new SQLException("could not serialize access", "40001"),
                         LockUnavailableException.class,
                         "this transaction reads as of a time before it has the lock, and would not see what others have written"
                                 + " under the lock since (PostgreSQL: could not serialize access); roll it back and repeat it"
                                 + " with the lock before its first read, or at READ COMMITTED"),
                 Arguments.of(
-                        Dialect.MARIADB,
+                        DatabaseDialects.MARIADB,
                         new SQLException("Record has changed since last read", "HY000", 1020),
                         LockUnavailableException.class,
                         "this transaction reads as of a time before it has the lock, and would not see what others have written"
                                 + " under the lock since (MariaDB: Record has changed since last read); roll it back and repeat"
                                 + " it with the lock before its first read, or at READ COMMITTED"),
                 Arguments.of(
-                        Dialect.MYSQL,
+                        DatabaseDialects.MYSQL,
                         new SQLException("Table 'x' doesn't exist", "42S02", 1146),
                         LockConfigurationException.class,
                         "table 'holdfast_transaction' is missing on MySQL; run: CREATE TABLE IF NOT EXISTS"
                                 + " holdfast_transaction"),
                 Arguments.of(
-                        Dialect.POSTGRESQL,
+                        DatabaseDialects.POSTGRESQL,
                         new SQLException("permission denied", "42501"),
                         LockConfigurationException.class,
                         "PostgreSQL denies access to table 'holdfast_transaction' (permission denied); run: GRANT SELECT,"
                                 + " INSERT, UPDATE ON holdfast_transaction TO <the user>"),
                 Arguments.of(
-                        Dialect.POSTGRESQL,
+                        DatabaseDialects.POSTGRESQL,
                         new SQLException("An I/O error occurred", "08006"),
                         LockUnavailableException.class,
                         "no usable answer from PostgreSQL (An I/O error occurred), the outcome is unknown"));
@@ -102,7 +102,7 @@ final class TransactionLockAnswersTest {
 
     @ParameterizedTest
     @MethodSource("failures")
-    void refusal_isCalledWhatItIs(Dialect dialect, SQLException failure, Class<?> type, String says) {
+    void refusal_isCalledWhatItIs(DatabaseDialect dialect, SQLException failure, Class<?> type, String says) {
         RecordedDb db = new RecordedDb(dialect);
         db.on("LOCK_TIMEOUT()", call -> Answer.row(2_000L))
                 .on("SELECT @@SESSION", call -> Answer.row(50L))
@@ -118,7 +118,7 @@ final class TransactionLockAnswersTest {
 
     @Test
     void connectionThatDoesNotWork_isToldFromALockThatIsRefused() throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);
+        RecordedDb db = new RecordedDb(DatabaseDialects.POSTGRESQL);
         Connection connection = transaction(db);
         db.before = (number, method) -> {
             if (method.equals("getMetaData")) {
@@ -133,7 +133,8 @@ final class TransactionLockAnswersTest {
 
     @ParameterizedTest
     @EnumSource
-    void whatCannotBe_isRefusedWithoutAStatement(Dialect dialect) throws Exception {
+    void whatCannotBe_isRefusedWithoutAStatement(Product product) throws Exception {
+        DatabaseDialect dialect = product.dialect();
         RecordedDb db = new RecordedDb(dialect);
         Connection connection = transaction(db);
         assertThatThrownBy(() -> TransactionLock.lock(connection, NAME, Duration.ofMillis(-1)))
@@ -154,7 +155,8 @@ final class TransactionLockAnswersTest {
     /** InnoDB counts in seconds: what it would make longer or nothing is refused, what it rounds down is not. */
     @ParameterizedTest
     @CsvSource({"MARIADB, 1", "MARIADB, 999", "MYSQL, 1", "MYSQL, 999"})
-    void wait_belowASecond_isRefusedOnInnoDb(Dialect dialect, long millis) {
+    void wait_belowASecond_isRefusedOnInnoDb(Product product, long millis) {
+        DatabaseDialect dialect = product.dialect();
         RecordedDb db = new RecordedDb(dialect);
         assertThatThrownBy(() -> lock(db, Duration.ofMillis(millis)))
                 .isInstanceOf(IllegalArgumentException.class)
@@ -170,7 +172,7 @@ final class TransactionLockAnswersTest {
         "PT8760H, 2147483647",
     })
     void wait_onPostgres_isInMilliseconds_neverWithoutALimit(Duration wait, String expected) throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);
+        RecordedDb db = new RecordedDb(DatabaseDialects.POSTGRESQL);
         db.on(LOCK, call -> Answer.row(5L, ""));
         assertThat(lock(db, wait)).isEqualTo(5);
         assertThat(db.calls()).hasSize(1);
@@ -180,7 +182,7 @@ final class TransactionLockAnswersTest {
     @ParameterizedTest
     @CsvSource({"PT0S, 0", "PT1S, 1", "PT1.999S, 1"})
     void wait_onMariaDb_isOfTheStatement_andRoundedDown(Duration wait, long seconds) throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.MARIADB);
+        RecordedDb db = new RecordedDb(DatabaseDialects.MARIADB);
         db.on(LOCK, call -> Answer.row(5L));
         assertThat(lock(db, wait)).isEqualTo(5);
         assertThat(statements(db))
@@ -193,7 +195,7 @@ final class TransactionLockAnswersTest {
     /** Before MariaDB had a setting for it, the row as locked is compared with the row as seen. */
     @Test
     void mariaDbWithoutTheSetting_compares_withTheSameWait() throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.MARIADB);
+        RecordedDb db = new RecordedDb(DatabaseDialects.MARIADB);
         db.on("innodb_snapshot_isolation", call -> {
             throw new SQLException("Unknown system variable", "HY000", 1193);
         });
@@ -215,7 +217,7 @@ final class TransactionLockAnswersTest {
     @ParameterizedTest
     @CsvSource({"PT0S, 1, true", "PT7.9S, 7, true", "PT2S, 2, false"})
     void wait_onMySql_isOfTheSession_andPutBack(Duration wait, long seconds, boolean works) throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.MYSQL);
+        RecordedDb db = new RecordedDb(DatabaseDialects.MYSQL);
         db.on("SELECT @@SESSION.innodb_lock_wait_timeout", call -> Answer.row(50L))
                 .on("FOR UPDATE", call -> Answer.row(5L, works ? 5L : 4L));
         if (works) {
@@ -233,8 +235,8 @@ final class TransactionLockAnswersTest {
 
     @Test
     void comparing_rowIsGone_isStale() throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.MYSQL);
-        assertThatThrownBy(() -> TransactionLock.comparing(transaction(db), "", new byte[] {1}))
+        RecordedDb db = new RecordedDb(DatabaseDialects.MYSQL);
+        assertThatThrownBy(() -> InnoDbDialect.lockAndCompare(transaction(db), "", new byte[] {1}))
                 .isInstanceOf(SQLException.class)
                 .hasMessage("another transaction has had the lock since");
     }
@@ -243,7 +245,7 @@ final class TransactionLockAnswersTest {
     @ParameterizedTest
     @CsvSource({"23505, 5", "08006, 0"})
     void h2_newName_isInserted_orWaitedFor(String state, long token) throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.H2);
+        RecordedDb db = new RecordedDb(DatabaseDialects.H2);
         db.on("LOCK_TIMEOUT()", call -> Answer.row(2_000L));
         assertThat(lock(db, Duration.ofMillis(1_234))).isEqualTo(1);
         assertThat(statements(db))
@@ -266,7 +268,7 @@ final class TransactionLockAnswersTest {
     @ParameterizedTest
     @CsvSource({"4, 5, true", "4, 6, false"})
     void h2_atSerializable_comparesWithWhatItSaw(long seen, long locked, boolean works) throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.H2);
+        RecordedDb db = new RecordedDb(DatabaseDialects.H2);
         db.on("LOCK_TIMEOUT()", call -> Answer.row(2_000L))
                 .on("MAX(token)", call -> Answer.row(seen))
                 .on("FINAL TABLE", call -> Answer.row(locked));
@@ -284,7 +286,7 @@ final class TransactionLockAnswersTest {
 
     @Test
     void statementWithoutAnAnswer_isToldSo() {
-        RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);
+        RecordedDb db = new RecordedDb(DatabaseDialects.POSTGRESQL);
         assertThatThrownBy(() -> lock(db, Duration.ZERO))
                 .isInstanceOf(LockUnavailableException.class)
                 .hasMessageContaining("no answer to a statement that always has one");

@@ -101,7 +101,7 @@ final class TransactionLockIsolationTest {
     /** What is read at SERIALIZABLE is locked on InnoDB, so that it has to be something else. */
     private static void readBefore(Connection connection, Db db, Isolation isolation, String table)
             throws SQLException {
-        boolean locks = db.dialect.mysqlFamily() && isolation == Isolation.SERIALIZABLE;
+        boolean locks = Product.isInnoDb(db.dialect) && isolation == Isolation.SERIALIZABLE;
         number(connection, "SELECT count(*) FROM " + table + (locks ? "_x" : ""));
     }
 
@@ -114,7 +114,7 @@ final class TransactionLockIsolationTest {
     }
 
     private static boolean refuses(Db db, Isolation isolation) {
-        return switch (db.dialect) {
+        return switch (Product.of(db.dialect)) {
             case POSTGRESQL, H2 -> isolation != Isolation.READ_COMMITTED;
             case MARIADB, MYSQL ->
                 isolation == Isolation.REPEATABLE_READ; // reads at SERIALIZABLE lock, and so are of now
@@ -166,7 +166,7 @@ final class TransactionLockIsolationTest {
             throws Exception {
         Db db = shared.db();
         String table = account(db);
-        boolean refuses = !db.dialect.mysqlFamily() && refuses(db, isolation);
+        boolean refuses = !Product.isInnoDb(db.dialect) && refuses(db, isolation);
         inTwoTransactions(db, isolation, known, (first, second) -> {
             JdbcLocks.lockInTransaction(first, name, PATIENCE);
             CompletableFuture<Long> waiting =
@@ -190,7 +190,7 @@ final class TransactionLockIsolationTest {
     }
 
     private static long waiters(Db db) throws SQLException {
-        return switch (db.dialect) {
+        return switch (Product.of(db.dialect)) {
             case POSTGRESQL -> db.number("SELECT count(*) FROM pg_locks WHERE NOT granted");
             case MARIADB, MYSQL ->
                 db.number("SELECT count(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'");
@@ -209,15 +209,15 @@ final class TransactionLockIsolationTest {
         byte[] bytes = LockName.utf8(name);
         inTwoTransactions(db, isolation, known, (first, second) -> {
             number(second, "SELECT count(*) FROM " + table + "_x");
-            long before = TransactionLock.comparing(first, "", bytes);
+            long before = InnoDbDialect.lockAndCompare(first, "", bytes);
             withdrawTen(first, table);
             if (refuses(db, isolation)) {
-                assertThatThrownBy(() -> TransactionLock.comparing(second, "", bytes))
+                assertThatThrownBy(() -> InnoDbDialect.lockAndCompare(second, "", bytes))
                         .isInstanceOf(SQLException.class)
                         .hasMessageContaining("since");
                 second.rollback();
             }
-            assertThat(TransactionLock.comparing(second, "", bytes)).isGreaterThan(before);
+            assertThat(InnoDbDialect.lockAndCompare(second, "", bytes)).isGreaterThan(before);
             withdrawTen(second, table);
             assertThat(number(second, "SELECT balance FROM " + table)).isEqualTo(80);
         });
@@ -230,10 +230,10 @@ final class TransactionLockIsolationTest {
         String patient = "SET STATEMENT innodb_lock_wait_timeout = 1 FOR ";
         try (Connection first = transaction(db, Isolation.REPEATABLE_READ);
                 Connection second = transaction(db, Isolation.REPEATABLE_READ)) {
-            TransactionLock.comparing(first, patient, LockName.utf8(name + "/2"));
-            assertThat(TransactionLock.comparing(second, patient, LockName.utf8(name + "/1")))
+            InnoDbDialect.lockAndCompare(first, patient, LockName.utf8(name + "/2"));
+            assertThat(InnoDbDialect.lockAndCompare(second, patient, LockName.utf8(name + "/1")))
                     .isPositive();
-            assertThat(TransactionLock.comparing(second, patient, LockName.utf8(name + "/3")))
+            assertThat(InnoDbDialect.lockAndCompare(second, patient, LockName.utf8(name + "/3")))
                     .isPositive();
             second.rollback();
             first.rollback();

@@ -89,7 +89,7 @@ final class TransactionLockTest {
     @ParameterizedTest
     @EnumSource
     void lock_leavesTheSettingsOfTheTransactionAlone(SharedDb shared) throws Exception {
-        String query = switch (shared.db().dialect) {
+        String query = switch (Product.of(shared.db().dialect)) {
             case POSTGRESQL -> "SHOW lock_timeout";
             case MARIADB, MYSQL -> "SELECT @@innodb_lock_wait_timeout";
             case H2 -> "SELECT LOCK_TIMEOUT()";
@@ -143,12 +143,12 @@ final class TransactionLockTest {
                 Statement statement = other.createStatement()) {
             String query = "SELECT @@innodb_lock_wait_timeout";
             String before = text(statement, query);
-            long token = TransactionLock.mysql(one, key, 0);
+            long token = MySqlDialect.lockBySession(one, key, 0);
 
             Duration bound = Duration.ofMillis(1_900);
             Duration waited = Shortest.of(bound, () -> {
                 long begun = System.nanoTime();
-                assertThatThrownBy(() -> TransactionLock.mysql(other, key, 1)).isInstanceOf(SQLException.class);
+                assertThatThrownBy(() -> MySqlDialect.lockBySession(other, key, 1)).isInstanceOf(SQLException.class);
                 return Duration.ofNanos(System.nanoTime() - begun);
             });
             assertThat(waited).isLessThan(bound);
@@ -156,7 +156,7 @@ final class TransactionLockTest {
 
             other.rollback();
             one.commit();
-            assertThat(TransactionLock.mysql(other, key, 0)).isGreaterThan(token);
+            assertThat(MySqlDialect.lockBySession(other, key, 0)).isGreaterThan(token);
             assertThat(text(statement, query)).isEqualTo(before);
             other.rollback();
         }

@@ -23,16 +23,16 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** The time of a piece of work that has several statements, and of one whose connection has come late. */
 final class TransactionRunnerTest {
-    private static boolean halfASecond(Connection connection, Dialect dialect) throws SQLException {
+    private static boolean halfASecond(Connection connection, DatabaseDialect dialect) throws SQLException {
         try (Statement statement = connection.createStatement()) {
-            return statement.execute(dialect == Dialect.POSTGRESQL ? "SELECT pg_sleep(0.5)" : "SELECT SLEEP(0.5)");
+            return statement.execute(dialect == DatabaseDialects.POSTGRESQL ? "SELECT pg_sleep(0.5)" : "SELECT SLEEP(0.5)");
         }
     }
 
     @ParameterizedTest
     @EnumSource(names = {"POSTGRESQL", "MARIADB", "MARIADB_BY_MYSQL_DRIVER"})
     void statementsTogether_endByTheDeadline(SharedDb shared) throws Exception {
-        Dialect dialect = shared.db().dialect;
+        DatabaseDialect dialect = shared.db().dialect;
         Duration bound = Duration.ofMillis(2_400);
         try (HikariDataSource pool = shared.db().pool(config -> {})) {
             assertThat(Shortest.of(bound, () -> fiveStatements(pool, dialect)))
@@ -41,7 +41,7 @@ final class TransactionRunnerTest {
         }
     }
 
-    private static Duration fiveStatements(HikariDataSource pool, Dialect dialect) throws SQLException {
+    private static Duration fiveStatements(HikariDataSource pool, DatabaseDialect dialect) throws SQLException {
         try (Connection connection = pool.getConnection()) {
             long startNanos = System.nanoTime();
             assertThatThrownBy(() -> new TransactionRunner(dialect)
@@ -67,7 +67,7 @@ final class TransactionRunnerTest {
         String table = SharedDb.newTable();
         db.execute("CREATE TABLE " + table + " (id INT)");
         String count = "SELECT count(*) FROM " + table;
-        boolean bounded = readOnly && db.dialect == Dialect.POSTGRESQL;
+        boolean bounded = readOnly && db.dialect == DatabaseDialects.POSTGRESQL;
         try (HikariDataSource pool = db.pool(config -> {
                     config.setAutoCommit(false);
                     config.setReadOnly(readOnly);
@@ -120,7 +120,7 @@ final class TransactionRunnerTest {
                     };
                 });
         AtomicInteger tries = new AtomicInteger();
-        new TransactionRunner(Dialect.H2).run(connection, System.nanoTime() + TimeUnit.SECONDS.toNanos(5), bounded -> {
+        new TransactionRunner(DatabaseDialects.H2).run(connection, System.nanoTime() + TimeUnit.SECONDS.toNanos(5), bounded -> {
             if (tries.incrementAndGet() == 1) {
                 throw new SQLException("read-only", "25006");
             }
@@ -134,8 +134,8 @@ final class TransactionRunnerTest {
     @Test
     void conflictEachTime_isTriedTwentyTimes() throws Exception {
         AtomicInteger tries = new AtomicInteger();
-        Connection connection = new RecordedDb(Dialect.POSTGRESQL).connection();
-        assertThatThrownBy(() -> new TransactionRunner(Dialect.POSTGRESQL)
+        Connection connection = new RecordedDb(DatabaseDialects.POSTGRESQL).connection();
+        assertThatThrownBy(() -> new TransactionRunner(DatabaseDialects.POSTGRESQL)
                         .run(connection, System.nanoTime() + TimeUnit.SECONDS.toNanos(60), bounded -> {
                             if (tries.incrementAndGet() > 100) {
                                 throw new SQLException("tried without end", "08000");
@@ -149,10 +149,10 @@ final class TransactionRunnerTest {
     /** To switch auto-commit on commits what is open: so what has failed halfway has to be rolled back before. */
     @Test
     void readOnlyByDefault_workFailsHalfway_isRolledBackBeforeAutoCommitIsOn() throws Exception {
-        RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);
+        RecordedDb db = new RecordedDb(DatabaseDialects.POSTGRESQL);
         Connection connection = db.connection();
         AtomicInteger tries = new AtomicInteger();
-        assertThatThrownBy(() -> new TransactionRunner(Dialect.POSTGRESQL)
+        assertThatThrownBy(() -> new TransactionRunner(DatabaseDialects.POSTGRESQL)
                         .run(connection, System.nanoTime() + TimeUnit.SECONDS.toNanos(60), bounded -> {
                             throw tries.incrementAndGet() == 1
                                     ? new SQLException("read-only", "25006")
@@ -207,7 +207,7 @@ final class TransactionRunnerTest {
             config.setValidationTimeout(500);
             try (LatePool pool = new LatePool(config);
                     BoundedExecutor executor =
-                            new BoundedExecutor(Connections.shared(pool, 2_000), Dialect.POSTGRESQL)) {
+                            new BoundedExecutor(Connections.shared(pool, 2_000), DatabaseDialects.POSTGRESQL)) {
                 SqlWork<Boolean> work = connection -> Threads.isOurs();
                 assertThat((Boolean) executor.run(2_000, work)).isFalse();
                 assertThat(lateOnce(pool, executor, work)).isTrue();

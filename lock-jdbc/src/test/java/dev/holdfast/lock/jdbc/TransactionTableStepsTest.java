@@ -32,7 +32,8 @@ final class TransactionTableStepsTest {
 
     @ParameterizedTest
     @EnumSource
-    void tableIsThere_nothingIsCreated(Dialect dialect) {
+    void tableIsThere_nothingIsCreated(Product product) {
+        DatabaseDialect dialect = product.dialect();
         RecordedDb db = new RecordedDb(dialect);
         create(db);
         assertThat(db.calls().stream().map(RecordedDb.Call::sql).toList()).isEqualTo(List.of(PROBE));
@@ -44,7 +45,8 @@ final class TransactionTableStepsTest {
 
     @ParameterizedTest
     @CsvSource({"POSTGRESQL, false", "MARIADB, false", "MYSQL, true", "H2, true"})
-    void tableIsMissing_isCreated_thoughSomebodyElseWasFaster(Dialect dialect, boolean refused) {
+    void tableIsMissing_isCreated_thoughSomebodyElseWasFaster(Product product, boolean refused) {
+        DatabaseDialect dialect = product.dialect();
         RecordedDb db = new RecordedDb(dialect);
         AtomicBoolean there = new AtomicBoolean();
         db.on(PROBE, call -> {
@@ -68,7 +70,7 @@ final class TransactionTableStepsTest {
     @ParameterizedTest
     @CsvSource({"true, permission denied", "false, no such table"})
     void tableCannotBeCreated_whoeverMayIsToRunIt(boolean refused, String says) {
-        RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);
+        RecordedDb db = new RecordedDb(DatabaseDialects.POSTGRESQL);
         db.on(PROBE, refusing("no such table", "42P01"));
         if (refused) {
             db.on(CREATE, refusing("permission denied", "42501"));
@@ -84,7 +86,7 @@ final class TransactionTableStepsTest {
 
     @Test
     void creationWithoutAnAnswer_isUnavailable() {
-        RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);
+        RecordedDb db = new RecordedDb(DatabaseDialects.POSTGRESQL);
         db.on(PROBE, refusing("no such table", "42P01")).on(CREATE, refusing("broken", "08006"));
         assertThatThrownBy(() -> create(db))
                 .isInstanceOf(LockUnavailableException.class)
@@ -94,7 +96,7 @@ final class TransactionTableStepsTest {
     /** Whatever it is, it is not that there is no such table: nothing is created, and that is said. */
     @Test
     void probeFailsOtherwise_nothingIsCreated() {
-        RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);
+        RecordedDb db = new RecordedDb(DatabaseDialects.POSTGRESQL);
         db.on(PROBE, refusing("permission denied for table", "42501"));
         assertThatThrownBy(() -> create(db))
                 .isInstanceOf(LockConfigurationException.class)
@@ -117,7 +119,7 @@ final class TransactionTableStepsTest {
 
     @Test
     void databaseDoesNotAnswer_isUnavailable() {
-        RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);
+        RecordedDb db = new RecordedDb(DatabaseDialects.POSTGRESQL);
         db.before = (connection, method) -> {
             throw new SQLException("refused", "08001");
         };

@@ -26,11 +26,11 @@ final class TurnTakingTest {
     private final AtomicLong statements = new AtomicLong();
 
     private LockBackend backend(Database database) {
-        return ExpiringRowBackend.of(JdbcStrategy.VERSION, database, null, nanos::get);
+        return ExpiringRowBackend.of(JdbcStrategy.VERSION.table(), database, null, nanos::get);
     }
 
     private static Database database(Db db, HikariDataSource pool, AtomicLong statements, TableName table) {
-        var request = new Database.SchemaRequest(JdbcStrategy.VERSION, table, true);
+        var request = new Database.SchemaRequest(LockTable.VERSION, table, true);
         return Database.open(new CountingDataSource(pool, statements), request, 5_000, () -> {});
     }
 
