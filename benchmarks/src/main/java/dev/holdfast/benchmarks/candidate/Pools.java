@@ -20,7 +20,7 @@ final class Pools {
         config.setConnectionTimeout(TIMEOUT_MILLIS);
         config.setValidationTimeout(TIMEOUT_MILLIS);
         if (url.startsWith("jdbc:postgresql:")) {
-            config.addDataSourceProperty("socketFactory", "dev.holdfast.lock.jdbc.PromptSocketFactory");
+            config.addDataSourceProperty("socketFactory", "dev.holdfast.lock.jdbc.NotificationSocketFactory");
         }
         if (url.startsWith("jdbc:mariadb:")) {
             config.addDataSourceProperty("useServerPrepStmts", "true");

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.etcd;
 
+import dev.holdfast.lock.etcd.internal.client.EtcdFailures;
 import io.etcd.jetcd.api.AuthGrpc;
 import io.etcd.jetcd.api.AuthenticateRequest;
 import io.etcd.jetcd.api.AuthenticateResponse;

@@ -4,6 +4,31 @@ import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockListing;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.StoreFinding;
+import dev.holdfast.lock.etcd.internal.acquisition.ConditionalWrite;
+import dev.holdfast.lock.etcd.internal.acquisition.DirectGrant;
+import dev.holdfast.lock.etcd.internal.acquisition.EtcdAcquisition;
+import dev.holdfast.lock.etcd.internal.acquisition.EtcdTicket;
+import dev.holdfast.lock.etcd.internal.acquisition.LeaseMember;
+import dev.holdfast.lock.etcd.internal.acquisition.NameWatchPool;
+import dev.holdfast.lock.etcd.internal.acquisition.QueueHeadTicket;
+import dev.holdfast.lock.etcd.internal.acquisition.SharedLease;
+import dev.holdfast.lock.etcd.internal.acquisition.SharedLeasePool;
+import dev.holdfast.lock.etcd.internal.client.ClientKeyPool;
+import dev.holdfast.lock.etcd.internal.client.Deadline;
+import dev.holdfast.lock.etcd.internal.client.DeletionWatch;
+import dev.holdfast.lock.etcd.internal.client.EtcdCalls;
+import dev.holdfast.lock.etcd.internal.client.EtcdExamination;
+import dev.holdfast.lock.etcd.internal.client.EtcdFailures;
+import dev.holdfast.lock.etcd.internal.client.EtcdKeys;
+import dev.holdfast.lock.etcd.internal.queue.EtcdAttempts;
+import dev.holdfast.lock.etcd.internal.queue.EtcdHolders;
+import dev.holdfast.lock.etcd.internal.queue.EtcdListing;
+import dev.holdfast.lock.etcd.internal.queue.EtcdProtocol;
+import dev.holdfast.lock.etcd.internal.queue.QueueProtocol;
+import dev.holdfast.lock.etcd.internal.queue.SingleKeyProtocol;
+import dev.holdfast.lock.etcd.internal.renewal.EtcdRemoval;
+import dev.holdfast.lock.etcd.internal.renewal.EtcdRenewal;
+import dev.holdfast.lock.etcd.internal.renewal.Withdrawals;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
@@ -33,8 +58,8 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The lock backend on etcd: see {@link QueueProtocol}, {@link SharedLeases} and {@link EtcdAcquisition}. */
-final class EtcdLockBackend implements LockBackend {
+/** The lock backend on etcd: see {@link QueueProtocol}, {@link SharedLeasePool} and {@link EtcdAcquisition}. */
+public final class EtcdLockBackend implements LockBackend {
     private static final Logger LOG = LoggerFactory.getLogger(EtcdLockBackend.class);
     private static final long MAX_CLOSE_MILLIS = 2_000;
     /** Time limit of removals after a loss and of revocations at a close; no caller waits for them. */
@@ -45,13 +70,13 @@ final class EtcdLockBackend implements LockBackend {
     private final long closeMillis;
     private final ScheduledThreadPoolExecutor executor;
     private final EtcdCalls calls;
-    private final SharedLeases leases;
+    private final SharedLeasePool leases;
     private final EtcdAttempts attempts;
     private final EtcdRenewal renewal;
     private final Withdrawals withdrawals;
-    private final NameWatches names;
-    private final HandOver handOver;
-    private final QueueSlots slots = new QueueSlots();
+    private final NameWatchPool names;
+    private final DirectGrant handOver;
+    private final ClientKeyPool slots = new ClientKeyPool();
     private final ConcurrentMap<OwnerId, EtcdAcquisition> acquisitions = new ConcurrentHashMap<>();
     private volatile @Nullable GrantListener listener;
 
@@ -62,12 +87,12 @@ final class EtcdLockBackend implements LockBackend {
         this.afterClose = connection.afterClose();
         this.executor = EtcdCalls.newExecutor();
         this.calls = new EtcdCalls(connection.client(), executor);
-        this.leases = new SharedLeases(calls, this::leaseEnded);
+        this.leases = new SharedLeasePool(calls, this::leaseEnded);
         ConditionalWrite writes = new ConditionalWrite(calls, keys, leases);
         this.attempts = new EtcdAttempts(calls, protocol, leases, writes, slots, this::remove, this::voided);
         this.renewal = new EtcdRenewal(calls, leases, writes, this::lost);
-        this.names = new NameWatches(calls);
-        this.handOver = new HandOver(leases);
+        this.names = new NameWatchPool(calls);
+        this.handOver = new DirectGrant(leases);
         this.withdrawals = new Withdrawals(calls, new EtcdRemoval(calls, protocol, keys, leases), this::remove);
     }
 
@@ -91,7 +116,7 @@ final class EtcdLockBackend implements LockBackend {
     }
 
     private EtcdAcquisition newAcquisition(AcquireRequest request) {
-        QueueSlots.Slot slot = slots.take(request.acquisition().name());
+        ClientKeyPool.Slot slot = slots.take(request.acquisition().name());
         return new EtcdAcquisition(
                 request.acquisition(), slot, protocol.key(request.acquisition(), slot), request.identity());
     }
@@ -113,7 +138,7 @@ final class EtcdLockBackend implements LockBackend {
             }
         };
         acquisition.setWakeUp(wake);
-        Subscription watch = ours instanceof ShortLine line
+        Subscription watch = ours instanceof QueueHeadTicket line
                 ? names.add(line, () -> handOverOrNotify(line, call))
                 : DeletionWatch.open(calls, ours, call);
         SharedLease lease = acquisition.lease();
@@ -127,7 +152,7 @@ final class EtcdLockBackend implements LockBackend {
     }
 
     /** Grants the lock to the waiter by a hand-over, or starts another attempt. */
-    private void handOverOrNotify(ShortLine line, Runnable call) {
+    private void handOverOrNotify(QueueHeadTicket line, Runnable call) {
         if (!handOver.to(line)) {
             call.run();
         }
@@ -156,7 +181,7 @@ final class EtcdLockBackend implements LockBackend {
     }
 
     /** The number of retained entries of acquisitions that have not ended. */
-    int size() {
+    public int size() {
         return acquisitions.size() + slots.names();
     }
 

@@ -5,6 +5,10 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.engine.LockEngine;
+import dev.holdfast.lock.etcd.internal.acquisition.EtcdAcquisition;
+import dev.holdfast.lock.etcd.internal.client.DeadlineInterceptor;
+import dev.holdfast.lock.etcd.internal.client.DirectExecutorInterceptor;
+import dev.holdfast.lock.etcd.internal.client.EtcdKeys;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import io.etcd.jetcd.Client;
@@ -32,7 +36,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class EtcdLocks {
     /** The default prefix of keys. */
-    static final String DEFAULT_PREFIX = "holdfast/";
+    public static final String DEFAULT_PREFIX = "holdfast/";
 
     private EtcdLocks() {}
 
@@ -47,7 +51,7 @@ public final class EtcdLocks {
         return new Builder(new EtcdConnection(client, () -> {}));
     }
 
-    static Builder builder(EtcdConnection connection) {
+    public static Builder builder(EtcdConnection connection) {
         return new Builder(connection);
     }
 
@@ -64,7 +68,7 @@ public final class EtcdLocks {
         return recommended(builder, Duration.ofSeconds(10));
     }
 
-    static ClientBuilder recommended(ClientBuilder builder, Duration callTimeout) {
+    public static ClientBuilder recommended(ClientBuilder builder, Duration callTimeout) {
         return settings(builder).interceptor(new DeadlineInterceptor(callTimeout));
     }
 
@@ -101,7 +105,7 @@ public final class EtcdLocks {
     }
 
     /** The same, for a client that serves locks only: see {@link DirectExecutorInterceptor} and {@link DeadlineInterceptor}. */
-    static ClientBuilder dedicated(ClientBuilder builder, Duration callTimeout) {
+    public static ClientBuilder dedicated(ClientBuilder builder, Duration callTimeout) {
         return settings(builder)
                 .interceptor(new DeadlineInterceptor(callTimeout))
                 .interceptor(new DirectExecutorInterceptor())
@@ -195,7 +199,7 @@ public final class EtcdLocks {
         }
 
         /** Creates the backend without the engine. */
-        LockBackend backend() {
+        public LockBackend backend() {
             return new EtcdLockBackend(
                     connection,
                     prefix == null ? DEFAULT_PREFIX : prefix,

@@ -12,13 +12,13 @@ import org.jspecify.annotations.Nullable;
  *
  * @param uri its parts
  */
-record EtcdUri(LockUri uri) {
+public record EtcdUri(LockUri uri) {
     static final Set<String> SCHEMES = Set.of("etcd", "etcds");
 
     private static final Set<String> PARAMETERS = Set.of("prefix", "mode", "ca", "cert", "key", "authority");
     private static final int DEFAULT_PORT = 2379;
 
-    static EtcdUri parse(String text) {
+    public static EtcdUri parse(String text) {
         LockUri uri = LockUri.parse(text, PARAMETERS);
         if (!SCHEMES.contains(uri.scheme())) {
             throw uri.malformed("the scheme is not one of etcd; write etcd:// or, encrypted, etcds://");
@@ -52,7 +52,7 @@ record EtcdUri(LockUri uri) {
     }
 
     /** {@code host:port} each, not empty. */
-    List<String> endpoints() {
+    public List<String> endpoints() {
         return uri.hosts().stream().map(host -> host.withPort(DEFAULT_PORT)).toList();
     }
 

@@ -2,6 +2,7 @@ package dev.holdfast.lock.etcd;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.lock.etcd.internal.client.ScriptedEtcd;
 import io.etcd.jetcd.api.AuthGrpc;
 import io.etcd.jetcd.api.AuthenticateRequest;
 import io.etcd.jetcd.api.AuthenticateResponse;

@@ -2,6 +2,7 @@ package dev.holdfast.lock.etcd;
 
 import static org.awaitility.Awaitility.await;
 
+import dev.holdfast.lock.etcd.internal.client.EtcdChild;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -16,7 +17,7 @@ import org.awaitility.core.ConditionTimeoutException;
  * JVMs of their own for one test, mostly running {@link EtcdChild}. While they are waited for, one that has ended fails the
  * test at once with what it said. They end with the test, and with this JVM, whose end closes their standard input.
  */
-final class ChildProcesses implements AutoCloseable {
+public final class ChildProcesses implements AutoCloseable {
     /** For JVMs to start and get to work: eight at once took more than a minute on two busy cores. */
     static final Duration PATIENCE = Duration.ofMinutes(6);
 

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.TestInstance;
 
 /** What outlives a client, and how long closing it takes. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
-final class EtcdCloseTest {
+public final class EtcdCloseTest {
     private static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(2);
     private static final Duration CLOSE_LIMIT = REQUEST_TIMEOUT.plusMillis(600); // for a busy machine
     private static final int TRIES = 5;

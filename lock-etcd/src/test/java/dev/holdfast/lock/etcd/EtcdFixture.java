@@ -4,6 +4,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.etcd.internal.client.EtcdKeys;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.testkit.fixture.Capability;
 import dev.holdfast.lock.testkit.fixture.LockFixture;
@@ -30,11 +31,11 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
 
 /** One etcd, or a cluster, with a proxy before each node. */
-final class EtcdFixture implements LockFixture {
-    static final String PREFIX = "test/";
+public final class EtcdFixture implements LockFixture {
+    public static final String PREFIX = "test/";
 
     /** How long something may take that should take milliseconds, on a machine that is busy. */
-    static final Duration PATIENCE = Duration.ofMinutes(3);
+    public static final Duration PATIENCE = Duration.ofMinutes(3);
 
     private static final List<String> METHODS = List.of(
             "Txn",
@@ -65,11 +66,11 @@ final class EtcdFixture implements LockFixture {
                 .build();
     }
 
-    static EtcdFixture single() throws IOException, InterruptedException {
+    public static EtcdFixture single() throws IOException, InterruptedException {
         return new EtcdFixture(EtcdServer.start(), EtcdMode.QUEUE);
     }
 
-    static EtcdFixture cluster() throws IOException, InterruptedException {
+    public static EtcdFixture cluster() throws IOException, InterruptedException {
         return new EtcdFixture(EtcdServer.startCluster(3), EtcdMode.QUEUE);
     }
 
@@ -79,7 +80,7 @@ final class EtcdFixture implements LockFixture {
     }
 
     /** A cluster of a given version in containers. */
-    static EtcdFixture cluster(ServerImage image) throws IOException, InterruptedException {
+    public static EtcdFixture cluster(ServerImage image) throws IOException, InterruptedException {
         return new EtcdFixture(EtcdServer.startCluster(image, 3), EtcdMode.QUEUE);
     }
 
@@ -87,7 +88,7 @@ final class EtcdFixture implements LockFixture {
         return new EtcdFixture(EtcdServer.start(), EtcdMode.SINGLE_KEY);
     }
 
-    EtcdServer server() {
+    public EtcdServer server() {
         return server;
     }
 
@@ -96,16 +97,16 @@ final class EtcdFixture implements LockFixture {
         return proxies;
     }
 
-    FaultProxy proxy() {
+    public FaultProxy proxy() {
         return proxies.get(0);
     }
 
     /** A client of the servers themselves, past the proxies. */
-    Client admin() {
+    public Client admin() {
         return admin;
     }
 
-    EtcdKeys keys() {
+    public EtcdKeys keys() {
         return keys;
     }
 
@@ -117,7 +118,7 @@ final class EtcdFixture implements LockFixture {
     }
 
     /** As the provider makes it; for the single key, as an application does. */
-    Client newEtcdClient() {
+    public Client newEtcdClient() {
         return newEtcdClient(proxies);
     }
 
@@ -133,7 +134,7 @@ final class EtcdFixture implements LockFixture {
     }
 
     /** A client of one server by two ways, which it takes in turns, and of which it gives none up for minutes. */
-    static Client patientClient(FaultProxy one, FaultProxy two) {
+    public static Client patientClient(FaultProxy one, FaultProxy two) {
         Duration patience = Duration.ofMinutes(3);
         return EtcdLocks.recommended(
                         Client.builder().endpoints("http://127.0.0.1:" + one.port(), "http://127.0.0.1:" + two.port()),
@@ -211,12 +212,12 @@ final class EtcdFixture implements LockFixture {
         }
     }
 
-    List<KeyValue> find(String name, long limit) throws Exception {
+    public List<KeyValue> find(String name, long limit) throws Exception {
         return find(name, limit, 0);
     }
 
     /** The store's state at that revision; 0: the present state. */
-    List<KeyValue> find(String name, long limit, long revision) throws Exception {
+    public List<KeyValue> find(String name, long limit, long revision) throws Exception {
         ByteSequence key = mode == EtcdMode.QUEUE ? keys.queue(name) : keys.single(name);
         GetOption.Builder option = GetOption.builder()
                 .withSortField(GetOption.SortTarget.CREATE)
@@ -233,7 +234,7 @@ final class EtcdFixture implements LockFixture {
     }
 
     /** All keys below the prefix, tombstones among them. */
-    List<KeyValue> everything() throws Exception {
+    public List<KeyValue> everything() throws Exception {
         GetOption option = GetOption.builder().isPrefix(true).build();
         return admin.getKVClient()
                 .get(EtcdKeys.bytes(PREFIX), option)
@@ -283,7 +284,7 @@ final class EtcdFixture implements LockFixture {
     }
 
     /** Repeats a request until it has an answer: connections are opened again after a fault. */
-    static <T> T eventually(Callable<T> request) {
+    public static <T> T eventually(Callable<T> request) {
         AtomicReference<T> answer = new AtomicReference<>();
         await().atMost(PATIENCE).pollInterval(Duration.ofMillis(50)).until(() -> {
             try {
@@ -297,7 +298,7 @@ final class EtcdFixture implements LockFixture {
     }
 
     /** Like {@link #eventually(Callable)}, for a request without a result. */
-    static void eventually(Runnable request) {
+    public static void eventually(Runnable request) {
         eventually(Executors.callable(request));
     }
 }

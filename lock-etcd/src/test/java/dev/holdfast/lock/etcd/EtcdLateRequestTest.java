@@ -11,6 +11,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.etcd.internal.acquisition.EtcdTicket;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
@@ -18,8 +19,8 @@ import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
-import dev.holdfast.lock.testkit.server.network.Direction;
 import dev.holdfast.lock.testkit.server.EtcdNode;
+import dev.holdfast.lock.testkit.server.network.Direction;
 import dev.holdfast.lock.testkit.server.network.FaultProxy;
 import dev.holdfast.lock.testkit.server.network.LateBytes;
 import io.etcd.jetcd.Client;

@@ -7,6 +7,15 @@ import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.etcd.internal.acquisition.EtcdAcquisition;
+import dev.holdfast.lock.etcd.internal.acquisition.EtcdBackendCloseTest;
+import dev.holdfast.lock.etcd.internal.acquisition.EtcdTicket;
+import dev.holdfast.lock.etcd.internal.acquisition.KeyState;
+import dev.holdfast.lock.etcd.internal.acquisition.PredecessorTicket;
+import dev.holdfast.lock.etcd.internal.acquisition.SharedLease;
+import dev.holdfast.lock.etcd.internal.acquisition.TestAcquisitions;
+import dev.holdfast.lock.etcd.internal.client.MadeUpWatch;
+import dev.holdfast.lock.etcd.internal.client.ScriptedEtcd;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.BackendInfo;
@@ -48,10 +57,10 @@ final class EtcdLockBackendTest extends ScriptedBackend {
     /** A waiter without a lease is called, on the backend's own thread, as soon as it listens. */
     @Test
     void threadOfAClientThatWasNotClosed_keepsNoProcessAlive_andEndsWithTheClient() throws Exception {
-        EtcdAcquisition acquisition = Places.create();
+        EtcdAcquisition acquisition = TestAcquisitions.create();
         CompletableFuture<Thread> calledOn = new CompletableFuture<>();
         backend.subscribe(
-                new BehindOne(acquisition, acquisition.key(), 5, 10), () -> calledOn.complete(Thread.currentThread()));
+                new PredecessorTicket(acquisition, acquisition.key(), 5, 10), () -> calledOn.complete(Thread.currentThread()));
 
         Thread thread = calledOn.get(1, TimeUnit.MINUTES);
 
@@ -70,10 +79,10 @@ final class EtcdLockBackendTest extends ScriptedBackend {
     /** The notification already means a change, so no poll is needed before its write. */
     @Test
     void waiterWhoseTurnItMayBe_isCalled_andWritesNext() {
-        EtcdAcquisition acquisition = Places.waitingOn(Places.lease(7), 10);
+        EtcdAcquisition acquisition = TestAcquisitions.waitingOn(TestAcquisitions.lease(7), 10);
         AtomicInteger calls = new AtomicInteger();
-        var ahead = Places.create().key();
-        Subscription subscription = backend.subscribe(new BehindOne(acquisition, ahead, 5, 10), calls::incrementAndGet);
+        var ahead = TestAcquisitions.create().key();
+        Subscription subscription = backend.subscribe(new PredecessorTicket(acquisition, ahead, 5, 10), calls::incrementAndGet);
         assertThat(acquisition.takeNotification()).isFalse();
 
         etcd.listeners.get(0).onNext(MadeUpWatch.deleted(ahead, 12));
@@ -107,7 +116,7 @@ final class EtcdLockBackendTest extends ScriptedBackend {
 
     @Test
     void whatIsNotOurs_needsNoRequest() {
-        AcquisitionId somebodys = BackendDriver.newAcquisition(Places.NAME);
+        AcquisitionId somebodys = BackendDriver.newAcquisition(TestAcquisitions.NAME);
 
         assertThat(BackendDriver.release(backend, new Grant(somebodys, 5, LEASE, 0, "another client's")))
                 .isEqualTo(ReleaseResult.NOT_HELD);
@@ -124,12 +133,12 @@ final class EtcdLockBackendTest extends ScriptedBackend {
                 .isInstanceOf(LockConfigurationException.class)
                 .hasMessageContaining("read and write permission");
 
-        var holder = backend.holder(Places.NAME, 60_000);
+        var holder = backend.holder(TestAcquisitions.NAME, 60_000);
         assertThat(((GetOption) etcd.next("get").arguments().get(1)).getLimit()).isEqualTo(1);
         etcd.next("get").fails(Status.UNAVAILABLE);
         assertThatThrownBy(() -> BackendDriver.answer(holder)).isInstanceOf(LockUnavailableException.class);
 
-        var holders = backend.holders(Places.NAME, 60_000);
+        var holders = backend.holders(TestAcquisitions.NAME, 60_000);
         assertThat(((GetOption) etcd.next("get").arguments().get(1)).getLimit()).isEqualTo(5_000);
         etcd.next("get").fails(Status.UNAVAILABLE);
         assertThatThrownBy(() -> BackendDriver.answer(holders)).isInstanceOf(LockUnavailableException.class);
@@ -138,12 +147,12 @@ final class EtcdLockBackendTest extends ScriptedBackend {
         etcd.next("get").fails(Status.UNAVAILABLE);
         assertThatThrownBy(() -> BackendDriver.answer(listing)).isInstanceOf(LockUnavailableException.class);
 
-        var limit = backend.changeLimit(Places.NAME, 3, 4, 20);
+        var limit = backend.changeLimit(TestAcquisitions.NAME, 3, 4, 20);
         assertThatThrownBy(() -> BackendDriver.answer(limit))
                 .isInstanceOf(LockUnavailableException.class)
                 .hasMessage("etcd did not answer in time; check that the cluster has a leader and can be reached");
 
-        var single = backend(EtcdMode.SINGLE_KEY).changeLimit(Places.NAME, 3, 4, 20);
+        var single = backend(EtcdMode.SINGLE_KEY).changeLimit(TestAcquisitions.NAME, 3, 4, 20);
         assertThatThrownBy(() -> BackendDriver.answer(single))
                 .isInstanceOf(LockConfigurationException.class)
                 .hasMessage("a single key has no permits; use the mode queue");
@@ -248,7 +257,7 @@ final class EtcdLockBackendTest extends ScriptedBackend {
             long id = status == Status.UNAVAILABLE ? 8 : 7;
             BackendDriver driver = BackendDriver.of(backend, "n" + id, id * 100_000);
             Grant grant = granted(driver, id, 10);
-            EtcdAcquisition acquisition = Places.acquisitionOf(grant);
+            EtcdAcquisition acquisition = TestAcquisitions.acquisitionOf(grant);
             SharedLease lease = Objects.requireNonNull(acquisition.lease());
             acquisition.update(new KeyState(20, 20, 20, 0, lease)); // it was deleted and created again
             var renewed = backend.renew(List.of(grant), 60_000);

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.etcd.internal.client.ScriptedEtcd;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.ClientBuilder;
 import io.grpc.ClientInterceptor;

@@ -10,6 +10,7 @@ import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.etcd.internal.client.GuardedEtcd;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import io.etcd.jetcd.Client;
 import java.time.Duration;

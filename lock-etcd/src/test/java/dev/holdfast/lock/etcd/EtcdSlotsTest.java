@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.etcd.internal.client.EtcdValue;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;

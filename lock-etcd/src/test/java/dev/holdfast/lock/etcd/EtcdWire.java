@@ -22,10 +22,10 @@ import org.jspecify.annotations.Nullable;
  * Carries a client's transactions out, one after the other, on a thread of its own, so that a test can look at the store before and
  * behind each. Those that it watches may be lost, or their answers, and may come late or twice.
  */
-final class EtcdWire implements ClientInterceptor, AutoCloseable {
+public final class EtcdWire implements ClientInterceptor, AutoCloseable {
 
     /** What becomes of a transaction. */
-    enum Fate {
+    public enum Fate {
         PASSES,
         IS_LOST,
         ANSWER_IS_LOST,
@@ -34,7 +34,7 @@ final class EtcdWire implements ClientInterceptor, AutoCloseable {
     }
 
     /** Who watches. Called on the wire's thread. */
-    interface Observer {
+    public interface Observer {
         /** What is sent instead. */
         TxnRequest sending(TxnRequest request);
 
@@ -46,7 +46,7 @@ final class EtcdWire implements ClientInterceptor, AutoCloseable {
     }
 
     /** Sends a transaction to the store, whenever it is called. */
-    interface Late extends Supplier<TxnResponse> {}
+    public interface Late extends Supplier<TxnResponse> {}
 
     private final ExecutorService thread = Executors.newSingleThreadExecutor(task -> {
         Thread made = new Thread(task, "etcd-wire");
@@ -56,13 +56,13 @@ final class EtcdWire implements ClientInterceptor, AutoCloseable {
     private final Predicate<TxnRequest> watched;
     private final Observer observer;
 
-    EtcdWire(Predicate<TxnRequest> watched, Observer observer) {
+    public EtcdWire(Predicate<TxnRequest> watched, Observer observer) {
         this.watched = watched;
         this.observer = observer;
     }
 
     /** Has the wire's thread do this, between two transactions, and waits for it. */
-    void between(Runnable task) throws Exception {
+    public void between(Runnable task) throws Exception {
         thread.submit(task).get();
     }
 

@@ -9,6 +9,10 @@ import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.etcd.internal.acquisition.EtcdAcquisition;
+import dev.holdfast.lock.etcd.internal.acquisition.SharedLease;
+import dev.holdfast.lock.etcd.internal.client.EtcdKeys;
+import dev.holdfast.lock.etcd.internal.client.GuardedEtcd;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.RenewResult;
@@ -29,7 +33,7 @@ import org.junit.jupiter.api.TestInstance;
 
 /** The key of an acquisition if etcd refuses its removal, and the caller does not repeat it. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
-final class EtcdWithdrawalTest {
+public final class EtcdWithdrawalTest {
     private static final Duration PATIENCE = Duration.ofMinutes(1);
     private static final long LEASE = 8_000;
     private static final String PREFIX = "withdrawn/";

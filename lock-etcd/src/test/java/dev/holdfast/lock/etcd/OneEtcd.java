@@ -13,10 +13,10 @@ import org.junit.jupiter.api.TestInstance;
 
 /** For tests of backends on one etcd, which those of a class share; each test takes names of its own. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
-abstract class OneEtcd {
+public abstract class OneEtcd {
     private static final AtomicInteger NAMES = new AtomicInteger();
 
-    EtcdFixture fixture;
+    public EtcdFixture fixture;
 
     @BeforeAll
     final void start() throws Exception {
@@ -28,26 +28,26 @@ abstract class OneEtcd {
         fixture.close();
     }
 
-    static String newName() {
+    public static String newName() {
         return "name-" + NAMES.incrementAndGet();
     }
 
     /** How many calls of that method the server has had. */
-    final long calls(String method) throws IOException {
+    public final long calls(String method) throws IOException {
         return fixture.server().calls(method);
     }
 
     /** How many watches there are on the server. */
-    final long watches() throws IOException {
+    public final long watches() throws IOException {
         return fixture.server().sum("etcd_debugging_mvcc_watcher_total", "");
     }
 
-    final void revoke(long lease) throws Exception {
+    public final void revoke(long lease) throws Exception {
         fixture.admin().getLeaseClient().revoke(lease).get(1, TimeUnit.MINUTES);
     }
 
     /** Notes which grants are reported lost. */
-    static GrantListener noting(Collection<Grant> lost) {
+    public static GrantListener noting(Collection<Grant> lost) {
         return new GrantListener() {
             @Override
             public void suspect(Grant grant, String detail) {}

@@ -1,5 +1,8 @@
 package dev.holdfast.lock.etcd;
 
+import dev.holdfast.lock.etcd.internal.acquisition.EtcdTicket;
+import dev.holdfast.lock.etcd.internal.acquisition.TestAcquisitions;
+import dev.holdfast.lock.etcd.internal.client.ScriptedEtcd;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
@@ -12,13 +15,13 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 
 /** A backend of a client whose requests a test answers. */
-abstract class ScriptedBackend {
-    static final long LEASE = 300_000;
-    static final KeyValue AHEAD = ScriptedEtcd.entry(Places.create().key(), ByteSequence.EMPTY, 5, 5, 99);
+public abstract class ScriptedBackend {
+    public static final long LEASE = 300_000;
+    public static final KeyValue AHEAD = ScriptedEtcd.entry(TestAcquisitions.create().key(), ByteSequence.EMPTY, 5, 5, 99);
 
-    final ScriptedEtcd etcd = new ScriptedEtcd();
-    final AtomicReference<Runnable> afterClose = new AtomicReference<>(() -> {});
-    final EtcdLockBackend backend = backend(EtcdMode.QUEUE);
+    public final ScriptedEtcd etcd = new ScriptedEtcd();
+    public final AtomicReference<Runnable> afterClose = new AtomicReference<>(() -> {});
+    public final EtcdLockBackend backend = backend(EtcdMode.QUEUE);
 
     EtcdLockBackend backend(EtcdMode mode) {
         Runnable end = () -> Objects.requireNonNull(afterClose.get()).run();
@@ -32,8 +35,8 @@ abstract class ScriptedBackend {
         etcd.close();
     }
 
-    static BackendDriver driver(EtcdLockBackend backend) {
-        return BackendDriver.of(backend, Places.NAME, LEASE);
+    public static BackendDriver driver(EtcdLockBackend backend) {
+        return BackendDriver.of(backend, TestAcquisitions.NAME, LEASE);
     }
 
     void leaseIs(long id) {
@@ -52,7 +55,7 @@ abstract class ScriptedBackend {
                 .build();
     }
 
-    void written(long revision, KeyValue... ahead) {
+    public void written(long revision, KeyValue... ahead) {
         ScriptedEtcd.Request write = etcd.nextPut();
         KeyValue[] line = new KeyValue[1 + ahead.length];
         line[0] = put(write, revision);
@@ -60,14 +63,14 @@ abstract class ScriptedBackend {
         write.answers(ScriptedEtcd.txn(true, revision, ScriptedEtcd.read(line)));
     }
 
-    Grant granted(BackendDriver driver, long lease, long revision) {
+    public Grant granted(BackendDriver driver, long lease, long revision) {
         CompletionStage<AcquireResult> result = driver.send(0);
         leaseIs(lease);
         written(revision);
         return driver.granted(BackendDriver.answer(result));
     }
 
-    EtcdTicket queued(BackendDriver driver, long revision) {
+    public EtcdTicket queued(BackendDriver driver, long revision) {
         CompletionStage<AcquireResult> result = driver.send(60_000);
         written(revision, AHEAD);
         AcquireResult.Busy busy = (AcquireResult.Busy) BackendDriver.answer(result);

@@ -13,18 +13,18 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
 
 /** A gRPC channel whose calls wait for what a test has the server say. */
-final class ScriptedChannel extends Channel {
-    final List<Call<?, ?>> calls = new CopyOnWriteArrayList<>();
+public final class ScriptedChannel extends Channel {
+    public final List<Call<?, ?>> calls = new CopyOnWriteArrayList<>();
     /** What making a call throws, if anything. */
     @Nullable RuntimeException broken;
 
     /** One call. */
-    static final class Call<Q, A> extends ClientCall<Q, A> {
+    public static final class Call<Q, A> extends ClientCall<Q, A> {
         final MethodDescriptor<Q, A> method;
-        final CallOptions options;
+        public final CallOptions options;
         final List<Q> messages = new CopyOnWriteArrayList<>();
         /** What it was cancelled with. */
-        final CompletableFuture<String> cancelled = new CompletableFuture<>();
+        public final CompletableFuture<String> cancelled = new CompletableFuture<>();
 
         private @Nullable Listener<A> listener;
 
@@ -38,7 +38,7 @@ final class ScriptedChannel extends Channel {
             closes(Status.OK);
         }
 
-        void closes(Status status) {
+        public void closes(Status status) {
             Objects.requireNonNull(listener).onClose(status, new Metadata());
         }
 

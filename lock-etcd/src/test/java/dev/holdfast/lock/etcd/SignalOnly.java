@@ -14,9 +14,9 @@ import java.time.Duration;
  * A backend whose waiters ask again only when they are signalled, so that what is sent can be counted exactly; usually
  * they look by themselves every few seconds. Its calls may take a minute, for machines that are very busy.
  */
-final class SignalOnly extends ForwardingBackend {
+public final class SignalOnly extends ForwardingBackend {
     /** Nothing is given up early, no lease ends because a process did not run for a while, and none is renewed meanwhile. */
-    static final LockClientOptions OPTIONS = LockClientOptions.builder()
+    public static final LockClientOptions OPTIONS = LockClientOptions.builder()
             .lockOptions(LockOptions.builder().lease(Duration.ofMinutes(10)).build())
             .requestTimeout(Duration.ofMinutes(1))
             .unavailableTimeout(Duration.ofMinutes(10))
@@ -28,7 +28,7 @@ final class SignalOnly extends ForwardingBackend {
         super(delegate);
     }
 
-    static LockClient connect(String uri) {
+    public static LockClient connect(String uri) {
         EtcdUri address = EtcdUri.parse(uri);
         String[] endpoints = address.endpoints().stream()
                 .map(endpoint -> "http://" + endpoint)

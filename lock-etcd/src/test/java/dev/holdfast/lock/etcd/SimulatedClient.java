@@ -47,7 +47,7 @@ final class SimulatedClient {
     }
 
     /** A pending request, or one that may be repeated; its later effects have no answer. */
-    record Request(Object of, TxnRequest message, CompletableFuture<TxnResponse> answer) {}
+    public record Request(Object of, TxnRequest message, CompletableFuture<TxnResponse> answer) {}
 
     /** A pending answer. */
     record Answer(Request to, TxnResponse message, long executedAt) {}
@@ -56,7 +56,7 @@ final class SimulatedClient {
         return sent;
     }
 
-    List<Answer> answers() {
+    public List<Answer> answers() {
         return answers;
     }
 

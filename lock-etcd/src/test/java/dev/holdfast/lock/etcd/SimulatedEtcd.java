@@ -30,7 +30,7 @@ import java.util.stream.Stream;
  * What etcd's server does with transactions, leases and watches, in memory and without time: keys with their revisions, conditions
  * that are all evaluated before anything is done, also in transactions within transactions. Not thread-safe.
  */
-final class SimulatedEtcd {
+public final class SimulatedEtcd {
     private static final Comparator<ByteString> ORDER = ByteString.unsignedLexicographicalComparator();
 
     private final TreeMap<ByteString, KeyValue> keys = new TreeMap<>(ORDER);
@@ -80,7 +80,7 @@ final class SimulatedEtcd {
                 .toList();
     }
 
-    TxnResponse execute(TxnRequest request) {
+    public TxnResponse execute(TxnRequest request) {
         Set<TxnRequest> met = new HashSet<>();
         evaluate(request, met);
         boolean writes = path(request, met).anyMatch(op -> !op.hasRequestRange());

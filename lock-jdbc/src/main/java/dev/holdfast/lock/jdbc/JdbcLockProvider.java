@@ -3,6 +3,9 @@ package dev.holdfast.lock.jdbc;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockProvider;
+import dev.holdfast.lock.jdbc.internal.connection.JdbcUri;
+import dev.holdfast.lock.jdbc.internal.connection.SafeMessages;
+import dev.holdfast.lock.jdbc.internal.connection.Threads;
 import java.util.Set;
 
 /**

@@ -5,6 +5,16 @@ import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.engine.LockEngine;
+import dev.holdfast.lock.jdbc.internal.connection.Connections;
+import dev.holdfast.lock.jdbc.internal.connection.Database;
+import dev.holdfast.lock.jdbc.internal.dialect.LockTable;
+import dev.holdfast.lock.jdbc.internal.expiring.ExpiringRowBackend;
+import dev.holdfast.lock.jdbc.internal.notification.PostgresWakeups;
+import dev.holdfast.lock.jdbc.internal.rowlock.LockedRowBackend;
+import dev.holdfast.lock.jdbc.internal.rowlock.RowSessionPool;
+import dev.holdfast.lock.jdbc.internal.sql.TableName;
+import dev.holdfast.lock.jdbc.internal.transaction.TransactionLock;
+import dev.holdfast.lock.jdbc.internal.transaction.TransactionTable;
 import dev.holdfast.lock.spi.LockBackend;
 import java.sql.Connection;
 import java.time.Duration;
@@ -229,7 +239,7 @@ public final class JdbcLocks {
             return this;
         }
 
-        LockBackend backend(LockClientOptions chosen) {
+        public LockBackend backend(LockClientOptions chosen) {
             LockTable kind = (strategy == null ? JdbcStrategy.VERSION : strategy).table();
             TableName name = table == null ? kind.defaultTable() : table;
             var request = new Database.SchemaRequest(kind, name, Boolean.TRUE.equals(createTable));
@@ -241,14 +251,14 @@ public final class JdbcLocks {
                     own ? Connections.own(dataSource, timeoutMillis) : Connections.shared(dataSource, timeoutMillis);
             if (kind != LockTable.ROW_LOCK) {
                 Database database = Database.openBy(openedBy, connections, request, timeoutMillis, closeDataSource);
-                boolean called = notifications == null ? RowSessions.poolSize(dataSource) >= 3 : notifications;
+                boolean called = notifications == null ? RowSessionPool.poolSize(dataSource) >= 3 : notifications;
                 return ExpiringRowBackend.of(
                         kind,
                         database,
                         called && database.dialect().supportsNotifications() ? new PostgresWakeups(database) : null,
                         System::nanoTime);
             }
-            int limit = maxRowLocks == null ? RowSessions.limit(dataSource) : maxRowLocks;
+            int limit = maxRowLocks == null ? RowSessionPool.limit(dataSource) : maxRowLocks;
             Database database = Database.openBy(openedBy, connections, request, timeoutMillis, closeDataSource);
             return LockedRowBackend.of(database, limit, timeoutMillis);
         }

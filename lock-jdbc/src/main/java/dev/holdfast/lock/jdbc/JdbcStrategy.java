@@ -1,5 +1,7 @@
 package dev.holdfast.lock.jdbc;
 
+import dev.holdfast.lock.jdbc.internal.dialect.LockTable;
+
 /** How the database keeps a lock. */
 public enum JdbcStrategy {
     /**
@@ -31,7 +33,7 @@ public enum JdbcStrategy {
     ROW_LOCK;
 
     /** The strategy's table and its statements. */
-    LockTable table() {
+    public LockTable table() {
         return LockTable.valueOf(name());
     }
 }

@@ -3,6 +3,14 @@ package dev.holdfast.lock.jdbc;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.jdbc.internal.connection.AddressSource;
+import dev.holdfast.lock.jdbc.internal.connection.BoundedExecutor;
+import dev.holdfast.lock.jdbc.internal.connection.BrokenConnections;
+import dev.holdfast.lock.jdbc.internal.connection.DriverParameters;
+import dev.holdfast.lock.jdbc.internal.connection.JdbcAddress;
+import dev.holdfast.lock.jdbc.internal.connection.JdbcServers;
+import dev.holdfast.lock.jdbc.internal.connection.JdbcUri;
+import dev.holdfast.lock.jdbc.internal.connection.Threads;
 import dev.holdfast.lock.spi.support.ConnectDiagnosis;
 import dev.holdfast.lock.spi.support.FailureTranslator;
 import java.net.SocketTimeoutException;
@@ -169,7 +177,7 @@ final class OwnPool implements AutoCloseable {
         Driver driver = driver(address, url);
         DriverParameters.requireKnown(address, driver, url);
         if (!given.contains(SOCKET_FACTORY) && address.kind().equals("postgresql") && canLoad(driver)) {
-            properties.setProperty(SOCKET_FACTORY, PromptSocketFactory.class.getName());
+            properties.setProperty(SOCKET_FACTORY, NotificationSocketFactory.class.getName());
         }
         return new AddressSource(driver, url, properties);
     }
@@ -179,10 +187,10 @@ final class OwnPool implements AutoCloseable {
         try {
             return driver instanceof org.postgresql.Driver
                     && Class.forName(
-                                    PromptSocketFactory.class.getName(),
+                                    NotificationSocketFactory.class.getName(),
                                     false,
                                     driver.getClass().getClassLoader())
-                            == PromptSocketFactory.class;
+                            == NotificationSocketFactory.class;
         } catch (ClassNotFoundException | LinkageError e) {
             return false;
         }

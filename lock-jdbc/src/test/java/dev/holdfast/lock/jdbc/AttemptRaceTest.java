@@ -9,6 +9,7 @@ import static org.awaitility.Awaitility.await;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.jdbc.internal.dialect.Db;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;

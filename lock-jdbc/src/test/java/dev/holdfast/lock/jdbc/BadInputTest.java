@@ -11,6 +11,7 @@ import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.jdbc.internal.dialect.Db;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.LockBackend;
 import java.io.PrintWriter;

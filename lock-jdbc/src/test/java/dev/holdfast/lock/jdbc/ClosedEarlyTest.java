@@ -1,6 +1,7 @@
 package dev.holdfast.lock.jdbc;
 
 import com.zaxxer.hikari.HikariDataSource;
+import dev.holdfast.lock.jdbc.internal.dialect.Db;
 import dev.holdfast.lock.testkit.support.ClosedEarly;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;

@@ -4,7 +4,7 @@ import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockConfigurationException;
 
 /** A child process that locks once and says so, or says why not. */
-final class ConnectingProcess {
+public final class ConnectingProcess {
     private ConnectingProcess() {}
 
     /** Argument: the address. */

@@ -2,6 +2,7 @@ package dev.holdfast.lock.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.lock.jdbc.internal.dialect.Db;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;

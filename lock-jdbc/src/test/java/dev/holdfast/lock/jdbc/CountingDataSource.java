@@ -17,7 +17,7 @@ import javax.sql.DataSource;
  * Counts what goes to the database through a data source: statements, commits, rollbacks, and settings of a connection
  * that cost a round trip with some driver.
  */
-final class CountingDataSource implements DataSource {
+public final class CountingDataSource implements DataSource {
     private static final Set<String> COUNTED = Set.of(
             "commit", "rollback", "isValid", "setTransactionIsolation", "setReadOnly", "setCatalog", "setSchema");
 
@@ -25,12 +25,12 @@ final class CountingDataSource implements DataSource {
     private final AtomicLong count;
     private final boolean autoCommitCosts;
 
-    CountingDataSource(DataSource target, AtomicLong count) {
+    public CountingDataSource(DataSource target, AtomicLong count) {
         this(target, count, false);
     }
 
     /** Creates one that may count the switches of auto-commit, which cost a round trip with some drivers. */
-    CountingDataSource(DataSource target, AtomicLong count, boolean autoCommitCosts) {
+    public CountingDataSource(DataSource target, AtomicLong count, boolean autoCommitCosts) {
         this.target = target;
         this.count = count;
         this.autoCommitCosts = autoCommitCosts;
@@ -42,7 +42,7 @@ final class CountingDataSource implements DataSource {
     }
 
     /** The connection, counting. */
-    static Connection counting(Connection connection, AtomicLong count) {
+    public static Connection counting(Connection connection, AtomicLong count) {
         return counting(connection, count, false);
     }
 

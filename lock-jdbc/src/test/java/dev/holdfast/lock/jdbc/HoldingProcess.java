@@ -18,7 +18,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** A child process that holds a lock until it is killed: prints its token, and the loss if there is one. */
-final class HoldingProcess implements AutoCloseable {
+public final class HoldingProcess implements AutoCloseable {
     /** For processes that a busy machine makes slow. */
     static final LockClientOptions PATIENT = LockClientOptions.builder()
             .requestTimeout(Duration.ofSeconds(30))
@@ -51,7 +51,7 @@ final class HoldingProcess implements AutoCloseable {
     }
 
     /** Everything on the class path, wherever this JVM has it: a child needs no modules. */
-    static String classPath() {
+    public static String classPath() {
         List<String> parts = new ArrayList<>();
         for (String property : List.of("java.class.path", "jdk.module.path")) {
             parts.add(System.getProperty(property, ""));

@@ -1,8 +1,9 @@
 package dev.holdfast.lock.jdbc;
 
 import dev.holdfast.lock.LockClient;
-import dev.holdfast.lock.testkit.support.ConnectFailure;
+import dev.holdfast.lock.jdbc.internal.dialect.Db;
 import dev.holdfast.lock.testkit.server.network.WrongPorts;
+import dev.holdfast.lock.testkit.support.ConnectFailure;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;

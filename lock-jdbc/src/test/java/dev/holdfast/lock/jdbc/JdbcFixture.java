@@ -3,6 +3,8 @@ package dev.holdfast.lock.jdbc;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
+import dev.holdfast.lock.jdbc.internal.dialect.Db;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;

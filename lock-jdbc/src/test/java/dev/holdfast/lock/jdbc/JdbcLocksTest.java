@@ -8,6 +8,7 @@ import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.jdbc.internal.connection.ScriptedDatabase;
 import dev.holdfast.lock.spi.LockBackend;
 import java.time.Duration;
 import java.util.LinkedHashMap;

@@ -6,6 +6,10 @@ import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.jdbc.internal.connection.JdbcAddress;
+import dev.holdfast.lock.jdbc.internal.connection.JdbcServers;
+import dev.holdfast.lock.jdbc.internal.connection.JdbcUri;
+import dev.holdfast.lock.jdbc.internal.connection.Threads;
 import dev.holdfast.lock.spi.support.ConnectDiagnosis;
 import java.io.IOException;
 import java.net.InetAddress;

@@ -2,6 +2,8 @@ package dev.holdfast.lock.jdbc;
 
 import static org.awaitility.Awaitility.await;
 
+import dev.holdfast.lock.jdbc.internal.dialect.Db;
+import dev.holdfast.lock.jdbc.internal.dialect.Product;
 import dev.holdfast.lock.spi.LockName;
 import java.sql.Connection;
 import java.sql.PreparedStatement;

@@ -6,6 +6,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.jdbc.internal.dialect.Db;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

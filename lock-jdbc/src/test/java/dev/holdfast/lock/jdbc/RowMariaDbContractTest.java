@@ -1,5 +1,6 @@
 package dev.holdfast.lock.jdbc;
 
+import dev.holdfast.lock.jdbc.internal.dialect.Db;
 import dev.holdfast.lock.testkit.LockContract;
 import dev.holdfast.lock.testkit.fixture.LockFixture;
 import org.junit.jupiter.api.Tag;

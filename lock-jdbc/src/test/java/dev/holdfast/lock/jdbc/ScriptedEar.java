@@ -2,6 +2,7 @@ package dev.holdfast.lock.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.lock.jdbc.internal.connection.ScriptedDatabase;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Arrays;
@@ -15,24 +16,24 @@ import java.util.concurrent.locks.LockSupport;
 import org.postgresql.PGNotification;
 
 /** The notifications of a listening connection, read by read; each read takes as long as the test says, on its own clock. */
-final class ScriptedEar implements ScriptedDatabase.Ear {
+public final class ScriptedEar implements ScriptedDatabase.Ear {
     private static final Duration PATIENCE = Duration.ofSeconds(30);
 
     /** The present time; it may start over while a client runs. */
-    final AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 1);
+    public final AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 1);
 
     /** The next read fails so. */
-    volatile SQLException broken;
+    public volatile SQLException broken;
 
     /** The time-out of the last read. */
-    volatile int readMillis;
+    public volatile int readMillis;
 
     private final Semaphore reads = new Semaphore(0);
     private final BlockingQueue<List<String>> arrived = new LinkedBlockingQueue<>();
     private volatile boolean free;
 
     /** From now on, reads return nothing and take no time, without the test. */
-    void goOn() {
+    public void goOn() {
         free = true;
         arrived.add(List.of());
     }
@@ -87,14 +88,14 @@ final class ScriptedEar implements ScriptedDatabase.Ear {
     }
 
     /** A read takes the given time, and returns the given notifications. */
-    void read(long millis, String... payloads) throws InterruptedException {
+    public void read(long millis, String... payloads) throws InterruptedException {
         awaitRead();
         nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(millis));
         arrived.add(Arrays.asList(payloads));
     }
 
     /** What came of the last read has been done. */
-    void settle() throws InterruptedException {
+    public void settle() throws InterruptedException {
         awaitRead();
         reads.release();
     }

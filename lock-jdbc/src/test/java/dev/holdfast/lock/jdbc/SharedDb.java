@@ -1,12 +1,13 @@
 package dev.holdfast.lock.jdbc;
 
+import dev.holdfast.lock.jdbc.internal.dialect.Db;
 import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /** One server of each kind for the tests that do not disturb it, started when first needed. */
-enum SharedDb {
+public enum SharedDb {
     H2(Db::h2Memory),
     POSTGRESQL(() -> Db.postgres("log_statement=all")),
     MARIADB(() -> Db.mariadb("mariadb")),
@@ -22,7 +23,7 @@ enum SharedDb {
         this.start = start;
     }
 
-    Db db() throws Exception {
+    public Db db() throws Exception {
         LOCK.lock();
         try {
             if (db == null) {
@@ -35,7 +36,7 @@ enum SharedDb {
     }
 
     /** The name of a table that no other test uses. */
-    static String newTable() {
+    public static String newTable() {
         return "locks_" + TABLES.incrementAndGet();
     }
 }

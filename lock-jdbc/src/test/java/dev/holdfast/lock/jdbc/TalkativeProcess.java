@@ -14,8 +14,8 @@ import java.util.logging.Level;
 import java.util.logging.Logger;
 
 /** A child process that connects with random passwords and prints all messages and log lines. */
-final class TalkativeProcess {
-    static final List<String> PIECES = List.of("kzqCANxw", "vbjARYqj", "wxyHQzk7");
+public final class TalkativeProcess {
+    public static final List<String> PIECES = List.of("kzqCANxw", "vbjARYqj", "wxyHQzk7");
     private static final String SPECIAL = "/?#@;,:%&=()";
     private static final List<String> FORMS = List.of(
             "jdbc:postgresql://127.0.0.1:1/db?user=u&password=*",

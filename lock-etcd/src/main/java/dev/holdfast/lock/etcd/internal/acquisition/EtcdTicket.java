@@ -1,0 +1,11 @@
+package dev.holdfast.lock.etcd.internal.acquisition;
+
+import dev.holdfast.lock.etcd.internal.client.WatchTarget;
+import dev.holdfast.lock.spi.Ticket;
+
+/** A waiter's ticket, with the keys to watch and read for its turn. */
+public sealed interface EtcdTicket extends Ticket, WatchTarget permits PredecessorTicket, PermitTicket, QueueHeadTicket {
+
+    /** The waiter. */
+    EtcdAcquisition acquisition();
+}

@@ -1,0 +1,96 @@
+package dev.holdfast.lock.etcd.internal.acquisition;
+
+import dev.holdfast.lock.etcd.internal.client.EtcdCalls;
+import dev.holdfast.lock.spi.Subscription;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/** A client's {@link NameWatch}es: one for each name at which it waits or has recently waited. Thread-safe. */
+public final class NameWatchPool {
+    private static final long LINGER_MILLIS = 1_000;
+
+    private final EtcdCalls calls;
+    private final ConcurrentMap<String, NameWatch> watches = new ConcurrentHashMap<>();
+    private volatile boolean closed;
+
+    public NameWatchPool(EtcdCalls calls) {
+        this.calls = calls;
+    }
+
+    /** Registers a waiter. The callback runs on any thread, when the waiter is first or its key is gone. */
+    public Subscription add(QueueHeadTicket line, Runnable onNews) {
+        String name = line.acquisition().id().name();
+        NameWatch fresh = new NameWatch(calls, line);
+        NameWatch watch = watches.compute(name, (same, present) -> {
+            NameWatch used = present == null ? fresh : present;
+            used.users++;
+            return used;
+        });
+        Subscription listening = watch.add(line, onNews);
+        if (watch == fresh) {
+            watch.open();
+        }
+        if (closed) {
+            watch.close();
+        }
+        AtomicBoolean ended = new AtomicBoolean();
+        return () -> {
+            if (ended.compareAndSet(false, true)) {
+                listening.close();
+                left(name, watch);
+            }
+        };
+    }
+
+    private void left(String name, NameWatch watch) {
+        watches.computeIfPresent(name, (same, present) -> {
+            if (present == watch && --watch.users == 0) {
+                watch.idleNanos = System.nanoTime();
+                if (!watch.isEndPlanned) {
+                    plan(name, watch, LINGER_MILLIS);
+                }
+            }
+            return present;
+        });
+    }
+
+    private void plan(String name, NameWatch watch, long delayMillis) {
+        watch.isEndPlanned = true;
+        try {
+            calls.executor().schedule(() -> endIfIdle(name, watch), delayMillis, TimeUnit.MILLISECONDS);
+        } catch (RejectedExecutionException e) {
+            closed = true; // close() ends it
+        }
+    }
+
+    private void endIfIdle(String name, NameWatch watch) {
+        NameWatch left = watches.computeIfPresent(name, (same, present) -> {
+            if (present != watch) {
+                return present;
+            }
+            watch.isEndPlanned = false;
+            long idleMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - watch.idleNanos);
+            if (watch.users > 0) {
+                return present;
+            }
+            if (idleMillis < LINGER_MILLIS && !closed) {
+                plan(name, watch, LINGER_MILLIS - idleMillis);
+                return present;
+            }
+            return null;
+        });
+        if (left != watch) {
+            watch.close();
+        }
+    }
+
+    /** Closes all watches. */
+    public void close() {
+        closed = true;
+        watches.values().forEach(NameWatch::close);
+        watches.clear();
+    }
+}

@@ -1,0 +1,161 @@
+package dev.holdfast.lock.etcd.internal.client;
+
+import dev.holdfast.lock.spi.support.FailureTranslator;
+import dev.holdfast.lock.spi.support.Timeouts;
+import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.Client;
+import io.etcd.jetcd.Response;
+import io.etcd.jetcd.Txn;
+import io.etcd.jetcd.Watch;
+import io.etcd.jetcd.cluster.MemberListResponse;
+import io.etcd.jetcd.kv.DeleteResponse;
+import io.etcd.jetcd.kv.GetResponse;
+import io.etcd.jetcd.lease.LeaseGrantResponse;
+import io.etcd.jetcd.lease.LeaseKeepAliveResponse;
+import io.etcd.jetcd.lease.LeaseTimeToLiveResponse;
+import io.etcd.jetcd.maintenance.StatusResponse;
+import io.etcd.jetcd.options.DeleteOption;
+import io.etcd.jetcd.options.GetOption;
+import io.etcd.jetcd.options.LeaseOption;
+import io.etcd.jetcd.options.WatchOption;
+import io.grpc.Context;
+import java.net.URI;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * The jetcd calls of this backend. A call never throws and never blocks; {@link #bounded} limits the wait for its
+ * result.
+ *
+ * <p>Calls start in gRPC's root context. In the caller's context they would be cancelled with, say, the request that
+ * the caller is serving.
+ */
+public final class EtcdCalls {
+    private static final LeaseOption WITH_KEYS =
+            LeaseOption.newBuilder().withAttachedKeys().build();
+
+    private final Client client;
+    private final ScheduledExecutorService executor;
+    private final AtomicLong latestTerm = new AtomicLong();
+    private final Timeouts timeouts = new Timeouts();
+
+    public EtcdCalls(Client client, ScheduledExecutorService executor) {
+        this.client = client;
+        this.executor = executor;
+    }
+
+    /** Creates the one daemon thread of a backend. */
+    public static ScheduledThreadPoolExecutor newExecutor() {
+        ScheduledThreadPoolExecutor executor = new ScheduledThreadPoolExecutor(1, task -> {
+            Thread thread = new Thread(task, "holdfast-etcd");
+            thread.setDaemon(true);
+            return thread;
+        });
+        executor.setRemoveOnCancelPolicy(true);
+        return executor;
+    }
+
+    public ScheduledExecutorService executor() {
+        return executor;
+    }
+
+    /** Notes the Raft term of a reply. */
+    public void noteTerm(Response reply) {
+        latestTerm.accumulateAndGet(reply.getHeader().getRaftTerm(), Math::max);
+    }
+
+    /** The latest Raft term in any reply; it rises with each change of leader. */
+    public long latestTerm() {
+        return latestTerm.get();
+    }
+
+    public Txn txn() {
+        return client.getKVClient().txn();
+    }
+
+    public CompletableFuture<GetResponse> get(ByteSequence key, GetOption option) {
+        return guarded(() -> client.getKVClient().get(key, option));
+    }
+
+    /** The members of the cluster. */
+    CompletableFuture<MemberListResponse> members() {
+        return guarded(() -> client.getClusterClient().listMember());
+    }
+
+    /** The status of a member, from its own address. */
+    CompletableFuture<StatusResponse> status(URI member) {
+        return guarded(() -> client.getMaintenanceClient().statusMember(member.toString()));
+    }
+
+    public CompletableFuture<DeleteResponse> delete(ByteSequence key, DeleteOption option) {
+        return guarded(() -> client.getKVClient().delete(key, option));
+    }
+
+    public CompletableFuture<LeaseGrantResponse> grant(long ttlSeconds, long timeoutMillis) {
+        return guarded(() -> client.getLeaseClient().grant(ttlSeconds, timeoutMillis, TimeUnit.MILLISECONDS));
+    }
+
+    public CompletableFuture<LeaseTimeToLiveResponse> keysOf(long leaseId) {
+        return guarded(() -> client.getLeaseClient().timeToLive(leaseId, WITH_KEYS));
+    }
+
+    /** Whether etcd has the lease; requires no permission except a login. */
+    public CompletableFuture<Boolean> isThere(long leaseId) {
+        return guarded(() -> client.getLeaseClient().timeToLive(leaseId, LeaseOption.DEFAULT))
+                .thenApply(reply -> reply.getTTL() >= 0);
+    }
+
+    public CompletableFuture<?> revoke(long leaseId) {
+        return guarded(() -> client.getLeaseClient().revoke(leaseId));
+    }
+
+    /**
+     * Renews a lease on a new stream, so that each call goes to the next endpoint; the stream ends with the context.
+     */
+    public CompletableFuture<LeaseKeepAliveResponse> keepAliveOnce(long leaseId, Context context) {
+        return guarded(() -> context.call(() -> client.getLeaseClient().keepAliveOnce(leaseId)));
+    }
+
+    /** Throws if the client is closed. */
+    Watch.Watcher watch(ByteSequence key, WatchOption option, Watch.Listener listener) throws Exception {
+        return Context.ROOT.call(() -> client.getWatchClient().watch(key, option, listener));
+    }
+
+    /**
+     * Returns the same result, or a {@link java.util.concurrent.TimeoutException} after that time; the call itself
+     * continues. The result completes on jetcd's thread, where short code that never blocks is allowed. A switch to
+     * another thread would cost as much as a tenth of a transaction.
+     */
+    public <T> CompletableFuture<T> bounded(CompletableFuture<T> call, long timeoutMillis) {
+        CompletableFuture<T> result = new CompletableFuture<>();
+        timeouts.start(result, Math.max(1, timeoutMillis));
+        call.whenComplete((value, failure) -> {
+            timeouts.cancel(result);
+            if (failure == null) {
+                result.complete(value);
+            } else {
+                result.completeExceptionally(FailureTranslator.unwrap(failure));
+            }
+        });
+        return result;
+    }
+
+    /**
+     * Makes a call, and repeats it once if etcd refused its token: a refused call has no effect, and the next one gets
+     * a new token.
+     */
+    public static <T> CompletableFuture<T> guarded(Callable<CompletableFuture<T>> call) {
+        return once(call)
+                .exceptionallyCompose(failure -> EtcdFailures.isTokenRefused(failure)
+                        ? once(call)
+                        : CompletableFuture.failedFuture(FailureTranslator.unwrap(failure)));
+    }
+
+    private static <T> CompletableFuture<T> once(Callable<CompletableFuture<T>> call) {
+        return FailureTranslator.guard(() -> Context.ROOT.call(call));
+    }
+}

@@ -1,0 +1,211 @@
+package dev.holdfast.lock.jdbc.internal.connection;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import com.zaxxer.hikari.HikariPoolMXBean;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Provides connections: from the data source or, while a HikariCP pool is exhausted, from a spare pool of at most
+ * {@value #SPARE} with the same settings.
+ *
+ * <p>Without the spare pool, transactions that wait for one lock could use all connections, and its holder could neither
+ * renew nor release it. Spare connections are opened on demand and closed after some idle seconds. Thread-safe.
+ */
+public final class Connections implements AutoCloseable {
+    private static final int SPARE = 2;
+    private static final long SPARE_IDLE_MILLIS = TimeUnit.SECONDS.toMillis(10);
+    private static final long SHORTEST_MILLIS = 250;
+
+    /** A driver counts the time-out of a validation in whole seconds. */
+    private static final long SHORTEST_VALIDATION_MILLIS = 1_000;
+
+    private final DataSource dataSource;
+    private final @Nullable HikariDataSource pool;
+    private final boolean shared;
+    private final long timeoutMillis;
+    private final ReentrantLock lock = new ReentrantLock();
+    private @Nullable HikariDataSource spare;
+    private boolean closed;
+
+    private Connections(DataSource dataSource, boolean shared, long timeoutMillis) {
+        this.dataSource = dataSource;
+        this.pool = pool(dataSource);
+        this.shared = shared;
+        this.timeoutMillis = timeoutMillis;
+    }
+
+    /** For a data source that the application uses as well. */
+    public static Connections shared(DataSource dataSource, long timeoutMillis) {
+        return new Connections(dataSource, true, timeoutMillis);
+    }
+
+    /** For a data source that only this client uses, so that each connection is returned soon. */
+    public static Connections own(DataSource dataSource, long timeoutMillis) {
+        return new Connections(dataSource, false, timeoutMillis);
+    }
+
+    private static @Nullable HikariDataSource pool(DataSource dataSource) {
+        try {
+            return dataSource.isWrapperFor(HikariDataSource.class) ? dataSource.unwrap(HikariDataSource.class) : null;
+        } catch (SQLException e) {
+            return null;
+        }
+    }
+
+    public DataSource dataSource() {
+        return dataSource;
+    }
+
+    /**
+     * Fails if the application has closed its HikariCP pool: all connections are closed then, and the pool logs a warning for
+     * each call on one of them. Other data sources do not show whether they are closed.
+     */
+    public void requireOpen() throws SQLException {
+        if (isClosed()) {
+            throw new SQLException("the pool is closed");
+        }
+    }
+
+    /** Whether the application has closed the pool; false for other data sources. */
+    public boolean isClosed() {
+        return pool != null && pool.isClosed();
+    }
+
+    /** The maximum size of a HikariCP pool; zero for other data sources. */
+    int poolSize() {
+        return pool == null ? 0 : pool.getMaximumPoolSize();
+    }
+
+    /**
+     * Whether {@link #get} on this thread returns within that time: the pool's time-outs are short enough, and it is not
+     * empty. A suspended pool blocks callers without a limit. An interrupt closes the socket that a virtual thread reads.
+     */
+    boolean keepsDeadline(long withinMillis) {
+        if (pool == null || pool != dataSource || pool.isAllowPoolSuspension()) {
+            return false;
+        }
+        Thread thread = Thread.currentThread();
+        if (thread.isInterrupted() || isVirtual(thread)) {
+            return false;
+        }
+        long validationMillis = Math.max(SHORTEST_VALIDATION_MILLIS, pool.getValidationTimeout());
+        if (pool.getConnectionTimeout() + validationMillis > withinMillis) {
+            return false;
+        }
+        HikariPoolMXBean state = pool.getHikariPoolMXBean();
+        return state != null && state.getIdleConnections() > 0;
+    }
+
+    /** Compares the thread group, which all virtual threads share; {@code Thread.isVirtual} requires Java 21. */
+    private static boolean isVirtual(Thread thread) {
+        ThreadGroup group = thread.getThreadGroup();
+        return group != null && group.getName().equals("VirtualThreads");
+    }
+
+    /** Takes a connection; the data source decides how long that may take. */
+    Connection get() throws SQLException {
+        return shared ? getForHold() : dataSource.getConnection();
+    }
+
+    /** Takes a connection to renew or release a lock. Uses a spare one while the pool is exhausted. */
+    Connection getForHold() throws SQLException {
+        return isUsedUp() ? spare().getConnection() : dataSource.getConnection();
+    }
+
+    private boolean isUsedUp() {
+        if (pool == null) {
+            return false;
+        }
+        HikariPoolMXBean state = pool.getHikariPoolMXBean();
+        return state != null
+                && state.getIdleConnections() == 0
+                && state.getActiveConnections() >= pool.getMaximumPoolSize();
+    }
+
+    private DataSource spare() throws SQLException {
+        lock.lock();
+        try {
+            if (closed || pool == null) {
+                throw new SQLException("the client is closed", "08003");
+            }
+            if (spare == null) {
+                spare = new HikariDataSource(spareConfig(pool));
+            }
+            spare.setUsername(pool.getUsername()); // the credentials may have changed since
+            spare.setPassword(pool.getPassword());
+            return spare;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private HikariConfig spareConfig(HikariDataSource like) {
+        HikariConfig config = new HikariConfig();
+        like.copyStateTo(config);
+        config.setPoolName(like.getPoolName() + "-holdfast");
+        config.setMaximumPoolSize(SPARE);
+        config.setMinimumIdle(0);
+        config.setIdleTimeout(SPARE_IDLE_MILLIS);
+        config.setKeepaliveTime(0);
+        config.setConnectionTimeout(Math.max(SHORTEST_MILLIS, timeoutMillis));
+        config.setValidationTimeout(Math.max(SHORTEST_MILLIS, Math.min(SHORTEST_VALIDATION_MILLIS, timeoutMillis)));
+        config.setInitializationFailTimeout(-1);
+        config.setLeakDetectionThreshold(0);
+        config.setRegisterMbeans(false);
+        config.setHealthCheckRegistry(null);
+        if (config.getMetricsTrackerFactory() == null) {
+            config.setMetricRegistry(null);
+        } else {
+            config.setMetricsTrackerFactory(null);
+        }
+        return config;
+    }
+
+    /** Ends a connection that this thread uses, instead of closing it, so that the pool logs nothing. */
+    public void end(Connection connection) {
+        abort(connection);
+        if (pool != null && canEvict(connection)) {
+            pool.evictConnection(connection);
+            return;
+        }
+        try {
+            connection.close();
+        } catch (SQLException e) {
+            // It has ended already.
+        }
+    }
+
+    /** Whether the connection belongs to the pool, so that it can be ended without a log line of the pool. */
+    public boolean canEvict(Connection connection) {
+        return pool != null && connection.getClass().getName().startsWith("com.zaxxer.hikari");
+    }
+
+    /** Aborts a connection that another thread uses. */
+    public static void abort(Connection connection) {
+        try {
+            connection.abort(Runnable::run);
+        } catch (SQLException e) {
+            // It has ended already.
+        }
+    }
+
+    /** Closes the spare pool only; the data source belongs to the caller. */
+    @Override
+    public void close() {
+        lock.lock();
+        try {
+            closed = true;
+            if (spare != null) {
+                spare.close();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+}

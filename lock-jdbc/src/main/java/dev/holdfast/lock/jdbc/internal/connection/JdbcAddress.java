@@ -1,0 +1,279 @@
+package dev.holdfast.lock.jdbc.internal.connection;
+
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Properties;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * A driver's URL, split into a part that may be shown and a part that may not. The first is the URL without user,
+ * password and parameters. The second is a set of properties with all of these, decoded as the driver decodes them. A
+ * pool, driver or message that repeats the URL therefore reveals no secret.
+ *
+ * <p>A malformed URL often has a password with an unescaped {@code /}, {@code ?}, {@code #} or {@code @}. A parser then
+ * splits it at the wrong place, and part of the password would be looked up as a host. Such a URL is refused with a
+ * message that names the malformed part and repeats none of it. Immutable. Has no {@code toString}, since the
+ * properties are secret.
+ */
+public final class JdbcAddress {
+    /** The parameter with which MariaDB's driver accepts {@code jdbc:mysql:} URLs. */
+    public static final String PERMIT_MYSQL = "permitMysqlScheme";
+
+    private static final Pattern PREFIX = Pattern.compile("jdbc(?::[A-Za-z0-9.+_-]+)+:");
+    private static final Set<String> KINDS = Set.of("postgresql", "mysql", "mariadb", "h2");
+    private static final Pattern HOSTS =
+            Pattern.compile("(?:(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.%]+])(?::\\d{1,5})?" + "(?:,(?!$)|$))*");
+    private static final Pattern PATH = Pattern.compile("(?:/[^/@:#?&;]*)?");
+    private static final Pattern NAME = Pattern.compile("[A-Za-z][A-Za-z0-9_.-]*");
+
+    /** How MySQL and MariaDB write a host: {@code address=(host=h)(port=1)(user=u)}, or {@code (host=h,user=u)}. */
+    private static final Pattern DESCRIBED =
+            Pattern.compile("address=(?:\\([^()=,]+=[^()]*\\))+|\\([^()=,]+=[^()]*\\)");
+
+    private static final Pattern DETAIL = Pattern.compile("[(,]([^()=,]+)=([^()=,@/?#:;&]*)(?=[,)])");
+    private static final Set<String> DETAILS = Set.of("host", "port", "protocol", "path", "priority", "type");
+
+    /** Parameters that may be given without a value. */
+    private static final Set<String> BARE = Set.of("ssl", PERMIT_MYSQL);
+
+    /** Settings that may follow H2's password and are not taken for the rest of it. */
+    private static final Set<String> BEHIND_PASSWORD = Set.of(
+            "AUTO_RECONNECT",
+            "AUTO_SERVER",
+            "AUTO_SERVER_PORT",
+            "CASE_INSENSITIVE_IDENTIFIERS",
+            "CIPHER",
+            "DATABASE_TO_LOWER",
+            "DATABASE_TO_UPPER",
+            "DB_CLOSE_DELAY",
+            "DB_CLOSE_ON_EXIT",
+            "IFEXISTS",
+            "INIT",
+            "LOCK_TIMEOUT",
+            "MODE",
+            "NETWORK_TIMEOUT",
+            "NON_KEYWORDS",
+            "SCHEMA",
+            "TRACE_LEVEL_FILE",
+            "TRACE_LEVEL_SYSTEM_OUT",
+            "WRITE_DELAY");
+
+    private final String kind;
+    private final String url;
+    private final Properties properties = new Properties();
+    private final Map<String, Integer> parameters = new LinkedHashMap<>();
+
+    public JdbcAddress(String uri) {
+        kind = kind(uri);
+        url = kind.equals("h2") ? splitH2(uri) : split(uri);
+    }
+
+    /** The database: {@code postgresql}, {@code mysql}, {@code mariadb} or {@code h2}. */
+    public String kind() {
+        return kind;
+    }
+
+    /** Without user, password and parameters. */
+    public String url() {
+        return url;
+    }
+
+    /** A copy of the properties: user, password and parameters. */
+    public Properties properties() {
+        Properties copy = new Properties();
+        copy.putAll(properties);
+        return copy;
+    }
+
+    /** The names of the parameters after the {@code ?}, with their numbers. */
+    Map<String, Integer> parameters() {
+        return parameters;
+    }
+
+    private static String kind(String uri) {
+        Matcher prefix = PREFIX.matcher(uri.substring(0, Math.max(0, uri.indexOf("//"))));
+        String head = prefix.matches() ? prefix.group() : uri;
+        String[] parts = head.split(":", -1);
+        for (int i = 1;
+                parts[0].equals("jdbc") && i < (prefix.matches() ? parts.length : Math.min(parts.length, 2));
+                i++) {
+            String part = parts[i].toLowerCase(Locale.ROOT).replace("+srv", "");
+            if (KINDS.contains(part)) {
+                return part;
+            }
+        }
+        throw malformed("it must begin with jdbc:postgresql:, jdbc:mysql:, jdbc:mariadb: or jdbc:h2:");
+    }
+
+    public static IllegalArgumentException malformed(String why) {
+        return new IllegalArgumentException(
+                "the JDBC address is malformed: " + why + " (it may hold a password, so it is not shown)");
+    }
+
+    // ---- H2: settings behind semicolons, where a backslash escapes
+
+    private String splitH2(String uri) {
+        String[] parts = uri.split("(?<!\\\\);", -1);
+        StringBuilder rest = new StringBuilder(parts[0]);
+        for (int i = 1; i < parts.length; i++) {
+            int equals = parts[i].indexOf('=');
+            String name = equals < 0 ? parts[i] : parts[i].substring(0, equals);
+            if (parts[i].isEmpty() && i == parts.length - 1) {
+                continue;
+            }
+            if (equals < 0 || !NAME.matcher(name).matches()) {
+                throw malformed("setting number " + i + " is not name=value; write a ; of a password as \\;");
+            }
+            String value = parts[i].substring(equals + 1).replaceAll("\\\\(.)", "$1");
+            if (name.equalsIgnoreCase("USER") || name.equalsIgnoreCase("PASSWORD")) {
+                put(name.toLowerCase(Locale.ROOT), value);
+            } else if (!properties.containsKey("password") || BEHIND_PASSWORD.contains(name.toUpperCase(Locale.ROOT))) {
+                rest.append(';').append(parts[i]);
+            } else {
+                throw malformed(
+                        "the setting after the password is not a common one; write a ; of a password as \\;, or put"
+                                + " the password last");
+            }
+        }
+        return rest.toString();
+    }
+
+    // ---- the others: [user:password@]hosts/database?parameters
+
+    private String split(String uri) {
+        int question = uri.indexOf('?');
+        String head = question < 0 ? uri : uri.substring(0, question);
+        int slashes = head.indexOf("//");
+        if (slashes < 0) {
+            if (head.indexOf('@') >= 0) {
+                throw malformed("there is an @ but no //");
+            }
+            parameters(question < 0 ? "" : uri.substring(question + 1));
+            return head;
+        }
+        int start = slashes + 2;
+        int slash = head.indexOf('/', start);
+        int end = slash < 0 ? head.length() : slash;
+        String hosts = hosts(head.substring(start, end));
+        if (!PATH.matcher(head.substring(end)).matches()) {
+            throw malformed(
+                    "after the hosts there is more than a database's name; a / ? # or @ of a user or password is"
+                            + " written as %2F %3F %23 or %40");
+        }
+        parameters(question < 0 ? "" : uri.substring(question + 1));
+        return head.substring(0, start) + hosts + head.substring(end);
+    }
+
+    private String hosts(String authority) {
+        if (authority.indexOf('(') >= 0) {
+            return described(authority);
+        }
+        int at = authority.indexOf('@');
+        if (at >= 0) {
+            String login = authority.substring(0, at);
+            int colon = login.indexOf(':');
+            put("user", decoded("user", colon < 0 ? login : login.substring(0, colon)));
+            if (colon >= 0) {
+                put("password", decoded("password", login.substring(colon + 1)));
+            }
+        }
+        String hosts = authority.substring(at + 1);
+        if (!HOSTS.matcher(hosts).matches()) {
+            throw malformed(
+                    "the hosts are not host:port,…; user and password stand once, before the first host, with % codes"
+                            + " for special characters, or in the parameters user and password");
+        }
+        return hosts;
+    }
+
+    /** Parses hosts with details in parentheses, and takes out the user and the password. */
+    private String described(String authority) {
+        StringBuilder hosts = new StringBuilder();
+        int end = 0;
+        for (Matcher host = DESCRIBED.matcher(authority); host.find(); end = host.end()) {
+            String between = authority.substring(end, host.start());
+            if (!between.equals(end == 0 ? "" : ",")) {
+                break;
+            }
+            hosts.append(between).append(details(host.group()));
+        }
+        if (end != authority.length()) {
+            throw malformed("the hosts are not address=(host=…)(port=…),…");
+        }
+        return hosts.toString();
+    }
+
+    private String details(String host) {
+        StringBuilder kept = new StringBuilder();
+        int end = host.indexOf('(');
+        Matcher detail = DETAIL.matcher(host);
+        for (; detail.find() && isNext(host, end, detail.start()); end = detail.end()) {
+            String name = detail.group(1).strip().toLowerCase(Locale.ROOT);
+            if (name.equals("user") || name.equals("password")) {
+                put(name, decoded(name, detail.group(2)));
+            } else if (DETAILS.contains(name)) {
+                kept.append('(')
+                        .append(name)
+                        .append('=')
+                        .append(detail.group(2))
+                        .append(')');
+            } else {
+                throw malformed(
+                        "a detail of a host is none of host, port, protocol, path, priority, type, user, password");
+            }
+        }
+        if (end != host.length() - 1) {
+            throw malformed("a detail of a host is not name=value with % codes for special characters");
+        }
+        return "address=" + kept;
+    }
+
+    private static boolean isNext(String host, int end, int start) {
+        return start == end || start == end + 1 && host.charAt(end) == ')';
+    }
+
+    private void parameters(String text) {
+        int number = 0;
+        for (String part : text.isEmpty() ? new String[0] : text.split("&", -1)) {
+            number++;
+            int equals = part.indexOf('=');
+            String name = equals < 0 ? part : part.substring(0, equals);
+            if (part.isEmpty()) {
+                continue;
+            }
+            if (!NAME.matcher(name).matches() || equals < 0 && !BARE.contains(name)) {
+                throw malformed("parameter number " + number + " is not name=value");
+            }
+            String value = part.substring(equals < 0 ? part.length() : equals + 1);
+            if (value.indexOf('@') >= 0 && !name.equals("user") && !name.equals("password")) {
+                throw malformed("parameter number " + number
+                        + " has an @, as if an unescaped ? of a user or password had begun the"
+                        + " parameters; write ? as %3F and @ as %40");
+            }
+            parameters.put(name, number);
+            put(name, kind.equals("mariadb") ? value : decoded("parameter number " + number, value));
+        }
+    }
+
+    /** Decodes as PostgreSQL's and MySQL's drivers do; MariaDB's takes parameters unchanged. */
+    private static String decoded(String what, String text) {
+        try {
+            return URLDecoder.decode(text, StandardCharsets.UTF_8);
+        } catch (IllegalArgumentException e) {
+            // Without the cause, whose message contains a part of the text.
+            throw malformed("the " + what + " has a % without two hexadecimal digits; write the sign itself as %25");
+        }
+    }
+
+    private void put(String name, String value) {
+        Object before = properties.put(name, value);
+        if (before != null && !before.equals(value)) {
+            throw malformed("user, password or a parameter is given twice");
+        }
+    }
+}

@@ -1,0 +1,163 @@
+package dev.holdfast.lock.jdbc.internal.dialect;
+
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.StoreFinding;
+import dev.holdfast.lock.jdbc.internal.sql.LockStatements;
+import dev.holdfast.lock.jdbc.internal.sql.RowChange;
+import dev.holdfast.lock.jdbc.internal.sql.RowStatements;
+import dev.holdfast.lock.jdbc.internal.sql.TableName;
+import dev.holdfast.lock.jdbc.internal.sql.Tokens;
+import dev.holdfast.lock.jdbc.internal.sql.TransactionRow;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.List;
+
+/** H2. */
+final class H2Dialect extends DatabaseDialect {
+    private static final String DUPLICATE_KEY = "23505";
+    private static final String READ = "SELECT COALESCE(MAX(token), 0) FROM holdfast_transaction WHERE name = ?";
+    private static final String UPDATE =
+            "SELECT token FROM FINAL TABLE (UPDATE holdfast_transaction SET token = token + 1 WHERE name = ?)";
+    private static final String INSERT = "INSERT INTO holdfast_transaction (name, token) VALUES (?, 1)";
+
+    H2Dialect() {
+        super("H2");
+    }
+
+    @Override
+    void requireSupported(LockTable strategy) {
+        if (strategy == LockTable.ROW_LOCK) {
+            throw new LockConfigurationException(
+                    "strategy ROW_LOCK is not for H2, whose row locks were seen to have two"
+                            + " holders, and which does not end a session that fell silent; use strategy VERSION");
+        }
+    }
+
+    @Override
+    public void requireSafeServer(Connection connection, LockTable strategy) {}
+
+    @Override
+    List<StoreFinding> examine(Connection connection) {
+        return List.of();
+    }
+
+    @Override
+    public String now() {
+        return "CURRENT_TIMESTAMP(6)";
+    }
+
+    @Override
+    public String nowPlusMillis(String millis) {
+        return "DATEADD(MILLISECOND, " + millis + ", CURRENT_TIMESTAMP(6))";
+    }
+
+    @Override
+    String millisUntil(String column) {
+        return "DATEDIFF(MILLISECOND, CURRENT_TIMESTAMP(6), " + column + ")";
+    }
+
+    @Override
+    public String epochMillis(String column) {
+        return "DATEDIFF(MILLISECOND, TIMESTAMP WITH TIME ZONE '1970-01-01 00:00:00Z', " + column + ")";
+    }
+
+    @Override
+    String nextValue(String sequence) {
+        return "NEXT VALUE FOR " + sequence;
+    }
+
+    @Override
+    public LockStatements lockStatements(TableName table, Tokens tokens) {
+        return new H2Statements(this, table, tokens);
+    }
+
+    @Override
+    public boolean hasLongRowWaits() {
+        return false;
+    }
+
+    @Override
+    public RowChange executeInsert(PreparedStatement statement) throws SQLException {
+        try {
+            return executeChange(statement);
+        } catch (SQLException e) {
+            if (DUPLICATE_KEY.equals(e.getSQLState())) {
+                return RowChange.NONE;
+            }
+            throw e;
+        }
+    }
+
+    @Override
+    public RowStatements rowStatements(TableName table) {
+        throw new IllegalArgumentException("not on H2");
+    }
+
+    /** An interrupt during a file operation would close the database for all its users. */
+    @Override
+    public boolean toleratesInterrupts() {
+        return false;
+    }
+
+    @Override
+    public void requireLockable(Connection connection, String lock, Duration wait) throws SQLException {
+        if (connection.getTransactionIsolation() == Connection.TRANSACTION_REPEATABLE_READ) {
+            throw new IllegalStateException(lock + "at REPEATABLE READ, H2 goes on seeing each table as"
+                    + " it was at its first use in the transaction, which may be before the lock; use READ COMMITTED"
+                    + " or SERIALIZABLE");
+        }
+    }
+
+    @Override
+    public long lockUntilCommit(Connection connection, byte[] name, long waitMillis) throws SQLException {
+        boolean snapshot = connection.getTransactionIsolation() > Connection.TRANSACTION_READ_COMMITTED;
+        try (Statement setting = connection.createStatement()) {
+            long before = TransactionRow.first(setting.executeQuery("SELECT LOCK_TIMEOUT()"));
+            setting.execute("SET LOCK_TIMEOUT " + waitMillis);
+            try {
+                return lock(connection, name, snapshot);
+            } catch (SQLException e) {
+                throw snapshot && TransactionRow.SERIALIZATION.equals(e.getSQLState()) ? TransactionRow.stale(e) : e;
+            } finally {
+                setting.execute("SET LOCK_TIMEOUT " + before);
+            }
+        }
+    }
+
+    private static long lock(Connection connection, byte[] name, boolean snapshot) throws SQLException {
+        try (PreparedStatement read = connection.prepareStatement(READ);
+                PreparedStatement update = connection.prepareStatement(UPDATE);
+                PreparedStatement insert = connection.prepareStatement(INSERT)) {
+            read.setBytes(1, name);
+            update.setBytes(1, name);
+            insert.setBytes(1, name);
+            long seen = snapshot ? TransactionRow.first(read.executeQuery()) : 0;
+            while (true) {
+                try (ResultSet rows = update.executeQuery()) {
+                    if (rows.next()) {
+                        if (snapshot && rows.getLong(1) != seen + 1) {
+                            throw TransactionRow.stale(null);
+                        }
+                        return rows.getLong(1);
+                    }
+                }
+                try {
+                    insert.executeUpdate();
+                    return 1;
+                } catch (SQLException e) {
+                    if (!DUPLICATE_KEY.equals(e.getSQLState())) {
+                        throw e;
+                    }
+                    if (snapshot) {
+                        throw TransactionRow.stale(null);
+                    }
+                    // Another transaction has inserted the row meanwhile; the next UPDATE waits for it.
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,164 @@
+package dev.holdfast.lock.jdbc.internal.dialect;
+
+import dev.holdfast.lock.StoreFinding;
+import dev.holdfast.lock.jdbc.internal.sql.LockStatements;
+import dev.holdfast.lock.jdbc.internal.sql.RowStatements;
+import dev.holdfast.lock.jdbc.internal.sql.TableName;
+import dev.holdfast.lock.jdbc.internal.sql.Tokens;
+import dev.holdfast.lock.jdbc.internal.sql.TransactionRow;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** What MySQL and MariaDB have in common. */
+public abstract class InnoDbDialect extends DatabaseDialect {
+    private static final String LOCK =
+            "INSERT INTO holdfast_transaction (name, token) VALUES (?, 1) ON DUPLICATE KEY UPDATE token = token";
+    private static final String COMPARE = """
+            SELECT token, (SELECT seen.token FROM holdfast_transaction AS seen WHERE seen.name = held.name)
+            FROM holdfast_transaction AS held WHERE name = ? FOR UPDATE""";
+    private static final String COUNT = "UPDATE holdfast_transaction SET token = token + 1 WHERE name = ?";
+
+    InnoDbDialect(String title) {
+        super(title);
+    }
+
+    @Override
+    String schemaFamily() {
+        return "mysql";
+    }
+
+    @Override
+    public void requireSafeServer(Connection connection, LockTable strategy) throws SQLException {
+        ServerCheck.requireOneWriter(strategy, title(), ServerCheck.variables(connection));
+    }
+
+    @Override
+    List<StoreFinding> examine(Connection connection) throws SQLException {
+        return DatabaseExamination.mysql(ServerCheck.variables(connection));
+    }
+
+    @Override
+    String quoteUser(String user) {
+        return "'" + user.replace("@", "'@'") + "'";
+    }
+
+    @Override
+    String grantSequence(TableName table, String user) {
+        return "; GRANT SELECT, INSERT ON " + table + "_token TO " + user;
+    }
+
+    @Override
+    public String now() {
+        return "UTC_TIMESTAMP(6)";
+    }
+
+    @Override
+    public String nowPlusMillis(String millis) {
+        return "UTC_TIMESTAMP(6) + INTERVAL " + millis + " * 1000 MICROSECOND";
+    }
+
+    @Override
+    String millisUntil(String column) {
+        return "CAST(CEIL(TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), " + column + ") / 1000) AS SIGNED)";
+    }
+
+    @Override
+    public String epochMillis(String column) {
+        return "CAST(FLOOR(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', " + column + ") / 1000) AS SIGNED)";
+    }
+
+    /** The sum keeps the optimizer from the index of times, whose gaps a DELETE would lock. */
+    @Override
+    public String unindexed(String column) {
+        return column + " + INTERVAL 0 SECOND";
+    }
+
+    @Override
+    public LockStatements lockStatements(TableName table, Tokens tokens) {
+        return new MySqlStatements(this, table, tokens);
+    }
+
+    @Override
+    public String insertRow(TableName table, String columnsAndValues) {
+        return "INSERT IGNORE INTO " + table + columnsAndValues;
+    }
+
+    @Override
+    public RowStatements rowStatements(TableName table) {
+        RowStatementParts parts = new RowStatementParts(this, table);
+        String count = parts.update("LAST_INSERT_ID(token + 1)");
+        return parts.with(
+                "SELECT CONNECTION_ID(), (SELECT seen.token FROM " + table
+                        + " AS seen WHERE seen.name = held.name AND seen.part = 1) FROM " + table
+                        + " AS held WHERE name = ? AND part = 0 FOR UPDATE NOWAIT",
+                "SELECT CONNECTION_ID(), NULL" + parts.lockRow() + " FOR UPDATE",
+                count,
+                count + " AND token = ?",
+                "INSERT IGNORE INTO " + parts.rows());
+    }
+
+    @Override
+    public boolean returnsTokenAsKey() {
+        return true;
+    }
+
+    @Override
+    public boolean locksGaps() {
+        return true;
+    }
+
+    @Override
+    public @Nullable String limitSession(long silenceSeconds, long waitSeconds, boolean first) {
+        String keep = first
+                ? "@holdfast_wait = @@session.wait_timeout, @holdfast_lock = @@session.innodb_lock_wait_timeout, "
+                : "";
+        return "SET " + keep + "SESSION wait_timeout = " + silenceSeconds + ", SESSION innodb_lock_wait_timeout = "
+                + waitSeconds;
+    }
+
+    @Override
+    public String restoreSession() {
+        return "SET SESSION wait_timeout = @holdfast_wait, SESSION innodb_lock_wait_timeout = @holdfast_lock";
+    }
+
+    /** MariaDB's driver omits a rollback after a failed statement, although the statement may have locked the row. */
+    @Override
+    public void rollback(Connection connection) throws SQLException {
+        Schema.execute(connection, "ROLLBACK");
+    }
+
+    /** InnoDB would wait a second instead of 200 ms, which exceeds the caller's deadline; no wait at all is not what the caller asked for. */
+    @Override
+    public void requireLockable(Connection connection, String lock, Duration wait) {
+        if (!wait.isZero() && wait.toMillis() < 1_000) {
+            throw new IllegalArgumentException(lock + title() + " counts waits in whole seconds and cannot keep one of "
+                    + wait + "; ask for zero, or for a second or more");
+        }
+    }
+
+    /** Locks the row without a change, compares what the lock sees with what the transaction sees, and then counts. */
+    public static long lockAndCompare(Connection connection, String prefix, byte[] name) throws SQLException {
+        try (PreparedStatement lock = connection.prepareStatement(prefix + LOCK);
+                PreparedStatement compare = connection.prepareStatement(COMPARE);
+                PreparedStatement count = connection.prepareStatement(COUNT)) {
+            lock.setBytes(1, name);
+            lock.executeUpdate();
+            compare.setBytes(1, name);
+            long token;
+            try (ResultSet rows = compare.executeQuery()) {
+                token = rows.next() ? rows.getLong(1) : -1;
+                if (token < 0 || rows.getLong(2) != token) {
+                    throw TransactionRow.stale(null);
+                }
+            }
+            count.setBytes(1, name);
+            count.executeUpdate();
+            return token + 1;
+        }
+    }
+}

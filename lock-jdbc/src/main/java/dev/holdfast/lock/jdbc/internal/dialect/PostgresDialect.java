@@ -1,0 +1,245 @@
+package dev.holdfast.lock.jdbc.internal.dialect;
+
+import dev.holdfast.lock.StoreFinding;
+import dev.holdfast.lock.jdbc.internal.sql.LockStatements;
+import dev.holdfast.lock.jdbc.internal.sql.PostgresSql;
+import dev.holdfast.lock.jdbc.internal.sql.RowChange;
+import dev.holdfast.lock.jdbc.internal.sql.RowStatements;
+import dev.holdfast.lock.jdbc.internal.sql.TableName;
+import dev.holdfast.lock.jdbc.internal.sql.Tokens;
+import dev.holdfast.lock.jdbc.internal.sql.TransactionRow;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.List;
+import org.postgresql.PGConnection;
+
+/** PostgreSQL. Statements name operators and functions as {@link PostgresSql} says. */
+final class PostgresDialect extends DatabaseDialect {
+    /**
+     * Frees the row, and notifies if a waiter has announced itself. The commit does not wait for the disk: if a crash undoes it,
+     * the lock ends with its lease, and later grants are written to disk after it.
+     */
+    private static final String FREE = """
+            WITH relaxed AS MATERIALIZED (SELECT pg_catalog.set_config('synchronous_commit', 'off', true) AS value),
+            freed AS (
+              UPDATE %1$s%2$s FROM relaxed WHERE relaxed.value IS NOT NULL AND name {=} ? AND owner {=} %5$s%3$s
+              RETURNING name, awaited)
+            SELECT CASE WHEN awaited {>} pg_catalog.clock_timestamp() THEN %4$s END FROM freed""";
+
+    /** Stands in the place of a notification where none is sent. */
+    private static final String NO_NOTIFICATION = "'nobody'";
+
+    private static final String BOUNDED = """
+            WITH bounded AS MATERIALIZED (
+              SELECT pg_catalog.set_config('idle_in_transaction_session_timeout', %s, true) AS idle,
+                pg_catalog.set_config('lock_timeout', '%d s', true) AS waiting)
+            """.formatted(PostgresSql.TEXT, RowStatements.SLICE_SECONDS);
+
+    private static final String LOCK_UNTIL_COMMIT = """
+            WITH before AS MATERIALIZED (SELECT pg_catalog.current_setting('lock_timeout') AS value),
+            bounded AS MATERIALIZED (
+              SELECT pg_catalog.set_config('lock_timeout', CAST(? AS pg_catalog.text), true) FROM before),
+            locked AS (
+              INSERT INTO holdfast_transaction AS held (name, token) SELECT CAST(? AS pg_catalog.bytea), 1 FROM bounded
+              ON CONFLICT (name) DO UPDATE SET token = held.token OPERATOR(pg_catalog.+) 1
+              RETURNING token)
+            SELECT token, pg_catalog.set_config('lock_timeout', value, true) FROM locked, before""";
+
+    PostgresDialect() {
+        super("PostgreSQL");
+    }
+
+    @Override
+    public void requireSafeServer(Connection connection, LockTable strategy) throws SQLException {
+        ServerCheck.requirePostgres(ServerCheck.version(connection));
+    }
+
+    @Override
+    List<StoreFinding> examine(Connection connection) throws SQLException {
+        return DatabaseExamination.postgres(connection);
+    }
+
+    @Override
+    public String encodingQuery() {
+        return "SHOW server_encoding";
+    }
+
+    @Override
+    String grantSequence(TableName table, String user) {
+        return "; GRANT USAGE ON SEQUENCE " + table + "_token TO " + user;
+    }
+
+    @Override
+    public boolean supportsNotifications() {
+        return true;
+    }
+
+    @Override
+    public String operator(String symbol) {
+        return PostgresSql.named("{" + symbol + "}");
+    }
+
+    @Override
+    public String text() {
+        return PostgresSql.TEXT;
+    }
+
+    @Override
+    public String number() {
+        return "CAST(? AS bigint)";
+    }
+
+    @Override
+    public String startsWith(String column, String prefix) {
+        return "pg_catalog.starts_with(" + column + ", '" + prefix + "')";
+    }
+
+    @Override
+    public String now() {
+        return PostgresSql.NOW;
+    }
+
+    @Override
+    public String nowPlusMillis(String millis) {
+        return PostgresSql.named("(" + PostgresSql.NOW + " {+} (" + millis + " {*} interval '1 millisecond'))");
+    }
+
+    @Override
+    String millisUntil(String column) {
+        return PostgresSql.named("CAST(pg_catalog.ceil(extract(epoch FROM " + column + " {-} " + PostgresSql.NOW
+                + ") {*} 1000) AS bigint)");
+    }
+
+    @Override
+    public String epochMillis(String column) {
+        return PostgresSql.named("CAST(pg_catalog.floor(extract(epoch FROM " + column + ") {*} 1000) AS bigint)");
+    }
+
+    /** PostgreSQL reads all rows for a time that may change from row to row; a subquery has one value. */
+    @Override
+    public String sameForAllRows(String expression) {
+        return "(SELECT " + expression + ")";
+    }
+
+    @Override
+    String nextValue(String sequence) {
+        return "pg_catalog.nextval('" + sequence + "')";
+    }
+
+    @Override
+    public LockStatements lockStatements(TableName table, Tokens tokens) {
+        return new PostgresStatements(this, table, tokens);
+    }
+
+    @Override
+    public String freeRow(TableName table, String set, String condition, boolean notify) {
+        return PostgresSql.named(
+                FREE.formatted(table, set, condition, notification(table, notify), PostgresSql.TEXT));
+    }
+
+    @Override
+    public String changeRow(TableName table, String update, boolean notify) {
+        return PostgresSql.named("WITH changed AS (" + update + " RETURNING name, awaited, " + PostgresSql.DURABLY
+                + ") SELECT CASE WHEN awaited {>} " + now() + " THEN " + notification(table, notify)
+                + " END FROM changed");
+    }
+
+    private static String notification(TableName table, boolean notify) {
+        return notify ? PostgresSql.notify(table) : NO_NOTIFICATION;
+    }
+
+    @Override
+    public RowChange executeChange(PreparedStatement statement) throws SQLException {
+        try (ResultSet rows = statement.executeQuery()) {
+            if (!rows.next()) {
+                return RowChange.NONE;
+            }
+            return rows.getString(1) == null ? RowChange.DONE : RowChange.DONE_AND_AWAITED;
+        }
+    }
+
+    @Override
+    public String insertRow(TableName table, String columnsAndValues) {
+        return "INSERT INTO " + table + columnsAndValues + " ON CONFLICT (name) DO NOTHING RETURNING 1, "
+                + PostgresSql.DURABLY;
+    }
+
+    @Override
+    public RowChange executeInsert(PreparedStatement statement) throws SQLException {
+        try (ResultSet rows = statement.executeQuery()) {
+            return rows.next() ? RowChange.DONE : RowChange.NONE;
+        }
+    }
+
+    @Override
+    public String nameIsOneOf(int count) {
+        return "name " + operator("=") + " ANY (?)";
+    }
+
+    @Override
+    public void bindNames(Connection connection, PreparedStatement statement, List<byte[]> names) throws SQLException {
+        statement.setArray(1, connection.createArrayOf("bytea", names.toArray(byte[][]::new)));
+    }
+
+    @Override
+    public RowStatements rowStatements(TableName table) {
+        RowStatementParts parts = new RowStatementParts(this, table);
+        String count = parts.update("token " + operator("+") + " 1");
+        return parts.with(
+                BOUNDED + "SELECT (SELECT pg_catalog.pg_backend_pid()" + parts.lockRow()
+                        + " FOR UPDATE SKIP LOCKED), (SELECT token FROM " + table + parts.counter()
+                        + "), EXISTS (SELECT 1" + parts.lockRow() + "), idle, waiting FROM bounded",
+                BOUNDED + "SELECT pg_catalog.pg_backend_pid(), NULL, true, idle, waiting FROM bounded, " + table
+                        + " AS held WHERE name " + operator("=") + " ? AND part " + operator("=")
+                        + " 0 FOR UPDATE OF held",
+                count + " RETURNING token, " + PostgresSql.DURABLY,
+                count + " AND token " + operator("=") + " ? RETURNING token, " + PostgresSql.DURABLY,
+                "INSERT INTO " + parts.rows() + " ON CONFLICT DO NOTHING");
+    }
+
+    @Override
+    public void bindRowLock(PreparedStatement statement, byte[] name, long leaseMillis, boolean readsToken)
+            throws SQLException {
+        int index = 0;
+        statement.setString(++index, leaseMillis + " ms");
+        if (readsToken) {
+            statement.setBytes(++index, name);
+            statement.setBytes(++index, name);
+        }
+        statement.setBytes(++index, name);
+    }
+
+    /** PostgreSQL has aborted a transaction whose statement failed. */
+    @Override
+    public void recover(Connection connection) throws SQLException {
+        connection.rollback();
+    }
+
+    /** The driver repeats the cancellation for a connection, but not for a statement. */
+    @Override
+    public void cancel(Connection connection, Statement statement) throws SQLException {
+        if (connection.isWrapperFor(PGConnection.class)) {
+            connection.unwrap(PGConnection.class).cancelQuery();
+        } else {
+            statement.cancel();
+        }
+    }
+
+    @Override
+    public boolean liftsReadOnlyInTransaction() {
+        return true;
+    }
+
+    /** The server takes a time-out of zero for no limit, so the shortest wait is one millisecond. */
+    @Override
+    public long lockUntilCommit(Connection connection, byte[] name, long waitMillis) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(LOCK_UNTIL_COMMIT)) {
+            statement.setString(1, Long.toString(Math.max(1, waitMillis)));
+            statement.setBytes(2, name);
+            return TransactionRow.first(statement.executeQuery());
+        }
+    }
+}

@@ -1,0 +1,264 @@
+package dev.holdfast.lock.jdbc.internal.notification;
+
+import dev.holdfast.lock.jdbc.internal.connection.Connections;
+import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.LongSupplier;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+import org.postgresql.PGConnection;
+import org.postgresql.PGNotification;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The connection on which a client receives PostgreSQL's notifications, and the thread that reads it. Opened when there is
+ * a waiter, and closed ten seconds after the last one. Thread-safe.
+ */
+final class PostgresListener implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(PostgresListener.class);
+    private static final String HELLO = "hello ";
+    private static final int READ_MILLIS = 250;
+    private static final int ANSWER_MILLIS = 5_000;
+    private static final long HELLO_NANOS = TimeUnit.SECONDS.toNanos(5);
+    /** A hello that could not be sent, for example because the pool had no connection, is sent again. */
+    private static final long HELLO_AGAIN_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private static final long CHECK_NANOS = TimeUnit.SECONDS.toNanos(30);
+    private static final long KEEP_NANOS = TimeUnit.SECONDS.toNanos(10);
+    private static final long FIRST_RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    private static final long LAST_RETRY_NANOS = TimeUnit.SECONDS.toNanos(5);
+    private static final long DEAF_RETRY_NANOS = TimeUnit.MINUTES.toNanos(5);
+
+    private final PostgresWakeups wakeups;
+    private final String channel;
+    private final AtomicBoolean running = new AtomicBoolean();
+    private volatile boolean closed;
+    private volatile CompletableFuture<Void> ended = CompletableFuture.completedFuture(null);
+    private volatile @Nullable Connection listening;
+    /** In a read rather than a statement; a pool logs a warning if a statement is aborted. */
+    private volatile boolean reading;
+
+    private volatile @Nullable Thread pausing;
+    private final LongSupplier nanoTime;
+    private volatile long notBeforeNanos;
+
+    PostgresListener(PostgresWakeups wakeups, String channel, LongSupplier nanoTime) {
+        this.wakeups = wakeups;
+        this.channel = channel;
+        this.nanoTime = nanoTime;
+        this.notBeforeNanos = nanoTime.getAsLong();
+    }
+
+    /** Starts or keeps the listener, since there is a waiter. */
+    void needed() {
+        if (!closed && nanoTime.getAsLong() - notBeforeNanos >= 0 && running.compareAndSet(false, true)) {
+            wakeups.inBackground(this::run);
+        }
+    }
+
+    private void run() {
+        int failures = 0;
+        try {
+            while (!closed && wakeups.isNeeded()) {
+                try {
+                    if (listen()) {
+                        failures = 0;
+                    } else {
+                        LOG.info(
+                                "channel '{}': notifications do not arrive, as behind a proxy that pools transactions;"
+                                        + " waiters poll instead",
+                                channel);
+                        notBeforeNanos = nanoTime.getAsLong() + DEAF_RETRY_NANOS;
+                        return;
+                    }
+                } catch (SQLException | LinkageError e) {
+                    wakeups.live(false);
+                    listening = null;
+                    LOG.debug("channel '{}': listening failed, waiters poll until it works again", channel, e);
+                    if (e instanceof LinkageError || e instanceof SQLException sql && cannot(sql)) {
+                        notBeforeNanos = nanoTime.getAsLong() + DEAF_RETRY_NANOS;
+                        return;
+                    }
+                    pause(Math.min(LAST_RETRY_NANOS, FIRST_RETRY_NANOS << Math.min(failures++, 6)));
+                }
+            }
+        } finally {
+            wakeups.live(false);
+            running.set(false);
+            if (wakeups.isNeeded()) {
+                needed(); // for a waiter that came at the last moment
+            }
+        }
+    }
+
+    /** Ends early on close(). */
+    private void pause(long nanos) {
+        pausing = Thread.currentThread();
+        if (!closed) {
+            LockSupport.parkNanos(nanos);
+        }
+        pausing = null;
+    }
+
+    /** Whether listening is impossible: the driver is not PostgreSQL's own, or the pool hides it. */
+    private static boolean cannot(SQLException e) {
+        return e.getMessage() != null && e.getMessage().contains("unwrap")
+                || JdbcFailure.of(e) == JdbcFailure.NO_ACCESS;
+    }
+
+    /**
+     * Listens until no waiter needs it; false if no notifications arrive. Statements use the driver's own connection: a pool
+     * logs a warning for each statement that breaks on its wrapper, as one aborted by {@link #close()} does.
+     */
+    private boolean listen() throws SQLException {
+        CompletableFuture<Void> over = new CompletableFuture<>();
+        ended = over;
+        try {
+            return closed || listen(wakeups.connections().dataSource().getConnection());
+        } finally {
+            over.complete(null);
+        }
+    }
+
+    private boolean listen(Connection connection) throws SQLException {
+        listening = connection;
+        boolean clean = false;
+        try {
+            PGConnection driver = connection.unwrap(PGConnection.class);
+            Connection direct = driver instanceof Connection itself ? itself : connection;
+            boolean autoCommit = direct.getAutoCommit();
+            int timeoutMillis = direct.getNetworkTimeout();
+            if (!autoCommit) {
+                direct.setAutoCommit(true);
+            }
+            direct.setNetworkTimeout(Runnable::run, ANSWER_MILLIS);
+            execute(direct, "LISTEN \"" + channel + "\"");
+            boolean heard = hear(direct, driver);
+            wakeups.live(false);
+            if (closed && wakeups.connections().canEvict(connection)) {
+                return heard; // the connection may have been aborted
+            }
+            execute(direct, "UNLISTEN \"" + channel + "\"");
+            direct.setNetworkTimeout(Runnable::run, timeoutMillis);
+            if (!autoCommit) {
+                direct.setAutoCommit(false);
+            }
+            clean = true;
+            return heard;
+        } finally {
+            listening = null;
+            if (clean) {
+                connection.close();
+            } else {
+                wakeups.connections().end(connection);
+            }
+        }
+    }
+
+    private boolean hear(Connection connection, PGConnection driver) throws SQLException {
+        String hello = HELLO + UUID.randomUUID();
+        wakeups.sayHello(hello);
+        long startNanos = nanoTime.getAsLong();
+        long checkedNanos = startNanos;
+        long neededNanos = startNanos;
+        long helloNanos = startNanos;
+        boolean heard = false;
+        while (true) {
+            PGNotification[] notifications = read(driver);
+            if (closed) {
+                return true;
+            }
+            long now = nanoTime.getAsLong();
+            if (notifications != null) {
+                for (PGNotification each : notifications) {
+                    checkedNanos = now;
+                    if (each.getParameter().equals(hello)) {
+                        heard = true;
+                        wakeups.live(true);
+                    } else {
+                        wakeups.told(each.getParameter());
+                    }
+                }
+            }
+            if (!heard && now - startNanos > HELLO_NANOS) {
+                return false;
+            }
+            if (!heard && now - helloNanos > HELLO_AGAIN_NANOS) {
+                wakeups.sayHello(hello);
+                helloNanos = now;
+            }
+            if (wakeups.isNeeded()) {
+                neededNanos = now;
+            } else if (now - neededNanos > KEEP_NANOS) {
+                return true;
+            }
+            if (now - checkedNanos > CHECK_NANOS) {
+                execute(connection, "SELECT 1");
+                checkedNanos = now;
+            }
+        }
+    }
+
+    private PGNotification @Nullable [] read(PGConnection driver) throws SQLException {
+        reading = true;
+        try {
+            return closed ? null : driver.getNotifications(READ_MILLIS);
+        } finally {
+            reading = false;
+        }
+    }
+
+    private static void execute(Connection connection, String sql) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+
+    /**
+     * Returns when the connection is no longer used, so that its pool may be closed: a pool logs a warning for each connection
+     * that breaks or is returned broken. A connection that can be evicted from its pool is aborted if it only listens.
+     * Otherwise the listener gets the time of a read to finish it, and the same time again to stop listening, also on a busy
+     * machine.
+     */
+    @Override
+    public void close() {
+        closed = true;
+        LockSupport.unpark(pausing);
+        CompletableFuture<Void> end = ended;
+        if (reading) {
+            abortIf(wakeups.connections()::canEvict);
+        }
+        if (!endsSoon(end)) {
+            abortIf(connection -> true);
+        }
+    }
+
+    private void abortIf(Predicate<Connection> condition) {
+        Connection connection = listening;
+        if (connection != null && condition.test(connection)) {
+            Connections.abort(connection);
+        }
+    }
+
+    private static boolean endsSoon(CompletableFuture<Void> end) {
+        try {
+            end.get(4L * READ_MILLIS, TimeUnit.MILLISECONDS);
+            return true;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
+        } catch (ExecutionException | TimeoutException e) {
+            return false;
+        }
+    }
+}

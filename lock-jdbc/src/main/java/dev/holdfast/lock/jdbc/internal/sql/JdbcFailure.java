@@ -1,0 +1,117 @@
+package dev.holdfast.lock.jdbc.internal.sql;
+
+import dev.holdfast.lock.spi.support.FailureTranslator;
+import java.net.SocketTimeoutException;
+import java.sql.SQLException;
+import java.sql.SQLInvalidAuthorizationSpecException;
+import java.sql.SQLSyntaxErrorException;
+import java.sql.SQLTransientException;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/** What an {@link SQLException} means for a lock, whatever the database and its driver. */
+public enum JdbcFailure {
+    /** Another transaction was in the way and this one had no effect: try again. */
+    CONFLICT,
+    /** The connection's default is read-only. */
+    READ_ONLY,
+    /** The table, or a column of it, is not there. */
+    NO_TABLE,
+    /** The user may not do that to the table. */
+    NO_PERMISSION,
+    /** The database does not let the user in, or does not exist. */
+    NO_ACCESS,
+    /** The server does not speak TLS, which the address or the driver asks for. */
+    NO_TLS,
+    /** The data source was closed, for good. */
+    CLOSED,
+    /** Another process has the files of an H2 database. */
+    IN_USE,
+    /** The statement itself is refused: the table has another shape, or the version is not supported. */
+    REFUSED,
+    /** Everything else: no answer, no connection, or trouble that may pass. The outcome is unknown. */
+    UNAVAILABLE;
+
+    /** Of PostgreSQL's, MariaDB's and MySQL's driver; no SQL state and no code is theirs alone. */
+    private static final Pattern NO_TLS_SAID = Pattern.compile(
+            "server does not support SSL|ssl not enabled in the server|SSL Connection required, but not provided");
+
+    /** Of HikariCP, Tomcat, DBCP and Agroal, without a state or a code; a connection that is closed is another matter. */
+    private static final Pattern CLOSED_SAID =
+            Pattern.compile("(?i)^(?=.*(?:data ?source|pool))(?!.*connection (?:is|has|was)).* closed\\W*$");
+
+    /** Whether there was no answer in time, so that nobody knows what became of the request. */
+    public static boolean isTimeOut(Throwable failure) {
+        return FailureTranslator.causes(failure).stream().anyMatch(SocketTimeoutException.class::isInstance);
+    }
+
+    /** Looks through causes and next exceptions for the one that says most: pools wrap what the driver threw. */
+    public static JdbcFailure of(Throwable failure) {
+        JdbcFailure worst = UNAVAILABLE;
+        for (Throwable cause : FailureTranslator.causes(failure)) {
+            SQLException next = cause instanceof SQLException e ? e : null;
+            while (next != null) {
+                JdbcFailure found = ofOne(next);
+                worst = found == UNAVAILABLE ? worst : found;
+                next = next.getNextException() == next ? null : next.getNextException();
+            }
+        }
+        return worst;
+    }
+
+    private static JdbcFailure ofOne(SQLException e) {
+        if (NO_TLS_SAID.matcher(String.valueOf(e.getMessage())).find()) {
+            return NO_TLS;
+        }
+        if (e.getSQLState() == null
+                && e.getErrorCode() == 0
+                && CLOSED_SAID.matcher(String.valueOf(e.getMessage())).find()) {
+            return CLOSED;
+        }
+        JdbcFailure byCode = ofVendorCode(e.getErrorCode());
+        if (byCode != null) {
+            return byCode;
+        }
+        String state = e.getSQLState() == null ? "" : e.getSQLState();
+        return switch (state) {
+            case "40001", "40P01", "55P03" -> CONFLICT;
+            case "25006" -> READ_ONLY;
+            case "S1009" -> String.valueOf(e.getMessage()).contains("read-only") ? READ_ONLY : UNAVAILABLE;
+            case "42P01", "42703", "42S02", "42S22", "42S03", "42S04", "3F000" -> NO_TABLE;
+            case "42501" -> NO_PERMISSION;
+            case "3D000" -> NO_ACCESS;
+            // PostgreSQL's driver: no password was given. With a code it is MySQL's or MariaDB's: too many connections.
+            case "08004" -> e.getErrorCode() == 0 ? NO_ACCESS : UNAVAILABLE;
+            default -> ofClass(state, e);
+        };
+    }
+
+    private static JdbcFailure ofClass(String state, SQLException e) {
+        if (state.startsWith("28") || e instanceof SQLInvalidAuthorizationSpecException) {
+            return NO_ACCESS;
+        }
+        boolean refusal = state.startsWith("42") || state.startsWith("0A") || state.startsWith("22");
+        return refusal && !isMadeHere(e) ? REFUSED : UNAVAILABLE;
+    }
+
+    /**
+     * Whether no server said it: MariaDB's driver says 42000, without a code, to a call on a connection that it has lost, and
+     * a pool that got no connection in time repeats the state of its last try.
+     */
+    private static boolean isMadeHere(SQLException e) {
+        return e instanceof SQLTransientException || e instanceof SQLSyntaxErrorException && e.getErrorCode() <= 0;
+    }
+
+    /** Codes of MySQL, MariaDB and H2 whose SQL state says too little. Their ranges do not meet. */
+    private static @Nullable JdbcFailure ofVendorCode(int code) {
+        return switch (code) {
+            case 1213, 1205, 1020, 3572, 50200, 90131 -> CONFLICT;
+            case 1792 -> READ_ONLY;
+            case 1146, 1054, 42102, 42103, 42104, 42122 -> NO_TABLE;
+            case 1142, 1143, 1370, 90096 -> NO_PERMISSION;
+            case 1044, 1045, 1049, 1698, 90146 -> NO_ACCESS;
+            case 90020 -> IN_USE;
+            default -> null;
+        };
+    }
+}

@@ -1,0 +1,69 @@
+package dev.holdfast.lock.jdbc.internal.sql;
+
+import dev.holdfast.lock.Demand;
+import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.spi.Identity;
+import dev.holdfast.lock.spi.LockName;
+import java.nio.charset.StandardCharsets;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import org.jspecify.annotations.Nullable;
+
+/** Binds a statement's parameters one after the other. */
+public final class StatementBinder {
+    private static final int HOLDER_LENGTH = 500;
+
+    private final PreparedStatement statement;
+    private int index;
+
+    public StatementBinder(PreparedStatement statement) {
+        this.statement = statement;
+    }
+
+    public StatementBinder name(String name) throws SQLException {
+        statement.setBytes(++index, LockName.utf8(name));
+        return this;
+    }
+
+    public StatementBinder bytes(byte[] bytes) throws SQLException {
+        statement.setBytes(++index, bytes);
+        return this;
+    }
+
+    public StatementBinder owner(AcquisitionId acquisition) throws SQLException {
+        statement.setString(++index, ownerOf(acquisition));
+        return this;
+    }
+
+    /** The owner of a row that one acquisition has for itself: a reader's is told from a lock's. */
+    public static String ownerOf(AcquisitionId acquisition) {
+        String owner = acquisition.owner().toString();
+        return acquisition.demand() instanceof Demand.Shared ? RowOwners.READER + owner : owner;
+    }
+
+    public StatementBinder text(@Nullable String text) throws SQLException {
+        statement.setString(++index, text);
+        return this;
+    }
+
+    public StatementBinder number(long number) throws SQLException {
+        statement.setLong(++index, number);
+        return this;
+    }
+
+    /** Whatever a user's text holds, it fits the column and is valid UTF-8. */
+    public StatementBinder identity(Identity identity) throws SQLException {
+        statement.setString(++index, storable(identity));
+        return this;
+    }
+
+    /** The text of {@link #identity}. */
+    public static String storable(Identity identity) {
+        String text = identity.encoded();
+        if (text.length() > HOLDER_LENGTH) {
+            text = text.substring(0, HOLDER_LENGTH);
+        }
+        byte[] valid = text.replace('\0', ' ').getBytes(StandardCharsets.UTF_8);
+        return new String(valid, StandardCharsets.UTF_8);
+    }
+}
