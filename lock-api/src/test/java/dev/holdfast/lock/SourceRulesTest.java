@@ -90,7 +90,11 @@ class SourceRulesTest {
 
     private static List<Path> sources(String folder) throws IOException {
         List<Path> sources = new ArrayList<>();
-        for (Path parent : List.of(Path.of(".."), Path.of("..", "integrations"), Path.of("..", "examples"), Path.of("..", "verification"))) {
+        for (Path parent : List.of(
+                Path.of(".."),
+                Path.of("..", "integrations"),
+                Path.of("..", "examples"),
+                Path.of("..", "verification"))) {
             try (Stream<Path> modules = Files.list(parent)) {
                 for (Path module : modules.toList()) {
                     if (Files.isDirectory(module.resolve(folder))) {

@@ -2,8 +2,8 @@ package dev.holdfast.lock.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.lock.testkit.server.network.FaultProxy;
 import dev.holdfast.lock.testkit.server.RedisServer;
+import dev.holdfast.lock.testkit.server.network.FaultProxy;
 import java.io.BufferedReader;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,9 +1,9 @@
 package dev.holdfast.lock.consul;
 
-import dev.holdfast.lock.testkit.support.ConnectFailure;
 import dev.holdfast.lock.testkit.server.ConsulServer;
-import dev.holdfast.lock.testkit.server.process.SelfSignedCertificate;
 import dev.holdfast.lock.testkit.server.network.WrongPorts;
+import dev.holdfast.lock.testkit.server.process.SelfSignedCertificate;
+import dev.holdfast.lock.testkit.support.ConnectFailure;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;

@@ -3,11 +3,11 @@ package dev.holdfast.lock.etcd;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.testkit.support.ConnectFailure;
 import dev.holdfast.lock.testkit.server.EtcdServer;
 import dev.holdfast.lock.testkit.server.network.FaultProxy;
-import dev.holdfast.lock.testkit.server.process.SelfSignedCertificate;
 import dev.holdfast.lock.testkit.server.network.WrongPorts;
+import dev.holdfast.lock.testkit.server.process.SelfSignedCertificate;
+import dev.holdfast.lock.testkit.support.ConnectFailure;
 import io.etcd.jetcd.Client;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -60,7 +60,8 @@ final class EtcdLockBackendTest extends ScriptedBackend {
         EtcdAcquisition acquisition = TestAcquisitions.create();
         CompletableFuture<Thread> calledOn = new CompletableFuture<>();
         backend.subscribe(
-                new PredecessorTicket(acquisition, acquisition.key(), 5, 10), () -> calledOn.complete(Thread.currentThread()));
+                new PredecessorTicket(acquisition, acquisition.key(), 5, 10),
+                () -> calledOn.complete(Thread.currentThread()));
 
         Thread thread = calledOn.get(1, TimeUnit.MINUTES);
 
@@ -82,7 +83,8 @@ final class EtcdLockBackendTest extends ScriptedBackend {
         EtcdAcquisition acquisition = TestAcquisitions.waitingOn(TestAcquisitions.lease(7), 10);
         AtomicInteger calls = new AtomicInteger();
         var ahead = TestAcquisitions.create().key();
-        Subscription subscription = backend.subscribe(new PredecessorTicket(acquisition, ahead, 5, 10), calls::incrementAndGet);
+        Subscription subscription =
+                backend.subscribe(new PredecessorTicket(acquisition, ahead, 5, 10), calls::incrementAndGet);
         assertThat(acquisition.takeNotification()).isFalse();
 
         etcd.listeners.get(0).onNext(MadeUpWatch.deleted(ahead, 12));

@@ -17,7 +17,8 @@ import org.junit.jupiter.api.AfterEach;
 /** A backend of a client whose requests a test answers. */
 public abstract class ScriptedBackend {
     public static final long LEASE = 300_000;
-    public static final KeyValue AHEAD = ScriptedEtcd.entry(TestAcquisitions.create().key(), ByteSequence.EMPTY, 5, 5, 99);
+    public static final KeyValue AHEAD =
+            ScriptedEtcd.entry(TestAcquisitions.create().key(), ByteSequence.EMPTY, 5, 5, 99);
 
     public final ScriptedEtcd etcd = new ScriptedEtcd();
     public final AtomicReference<Runnable> afterClose = new AtomicReference<>(() -> {});

@@ -109,7 +109,8 @@ final class JdbcFixture implements LockFixture {
             RowLockAdministrator.kill(db, name);
             return;
         }
-        String past = db.dialect == DatabaseDialects.H2 ? "TIMESTAMP WITH TIME ZONE '2001-01-01 00:00:00Z'" : "'2001-01-01'";
+        String past =
+                db.dialect == DatabaseDialects.H2 ? "TIMESTAMP WITH TIME ZONE '2001-01-01 00:00:00Z'" : "'2001-01-01'";
         withName(
                 "UPDATE " + strategy.table().defaultTable() + " SET expires = " + past + " WHERE name = ?",
                 name,

@@ -3,8 +3,8 @@ package dev.holdfast.lock.memcached;
 import com.spotify.folsom.AsciiMemcacheClient;
 import com.spotify.folsom.ConnectFuture;
 import com.spotify.folsom.MemcacheClientBuilder;
-import dev.holdfast.lock.testkit.support.ClosedEarly;
 import dev.holdfast.lock.testkit.server.MemcachedServer;
+import dev.holdfast.lock.testkit.support.ClosedEarly;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 

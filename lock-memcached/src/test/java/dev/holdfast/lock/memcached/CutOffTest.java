@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.testkit.server.network.FaultProxy;
 import dev.holdfast.lock.testkit.server.MemcachedServer;
+import dev.holdfast.lock.testkit.server.network.FaultProxy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -3,6 +3,8 @@ package dev.holdfast.lock.redis;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockProvider;
+import dev.holdfast.lock.redis.internal.connection.OwnedConnectionFactory;
+import dev.holdfast.lock.redis.internal.connection.RedisUri;
 import java.util.Set;
 
 /**

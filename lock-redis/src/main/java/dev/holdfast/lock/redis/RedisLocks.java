@@ -5,6 +5,19 @@ import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.engine.LockEngine;
+import dev.holdfast.lock.redis.internal.backend.AcquireSender;
+import dev.holdfast.lock.redis.internal.backend.RedisLockBackend;
+import dev.holdfast.lock.redis.internal.connection.ConnectionFactory;
+import dev.holdfast.lock.redis.internal.connection.OwnedConnectionFactory;
+import dev.holdfast.lock.redis.internal.connection.RedisCalls;
+import dev.holdfast.lock.redis.internal.connection.RedisSignals;
+import dev.holdfast.lock.redis.internal.connection.RedisWaiters;
+import dev.holdfast.lock.redis.internal.redlock.RedlockBackend;
+import dev.holdfast.lock.redis.internal.replica.ReplicaAcknowledgement;
+import dev.holdfast.lock.redis.internal.replica.ReplicaAcquireSender;
+import dev.holdfast.lock.redis.internal.script.RedisDemandScripts;
+import dev.holdfast.lock.redis.internal.script.RedisKeys;
+import dev.holdfast.lock.redis.internal.script.RedisScript;
 import dev.holdfast.lock.spi.LockBackend;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
@@ -126,7 +139,7 @@ public final class RedisLocks {
         return redlockOf(clients.stream().map(ConnectionFactory::of).toList());
     }
 
-    static Builder redlockOf(List<ConnectionFactory> masters) {
+    public static Builder redlockOf(List<ConnectionFactory> masters) {
         if (masters.size() < 3 || masters.size() > 31) {
             throw new IllegalArgumentException(
                     "Redlock needs from 3 to 31 independent masters, got " + masters.size() + "; 5 are usual");
@@ -134,7 +147,7 @@ public final class RedisLocks {
         return new Builder(timeout -> masters, masters.stream().allMatch(ConnectionFactory::connects), true);
     }
 
-    static Builder builder(ConnectionFactory factory) {
+    public static Builder builder(ConnectionFactory factory) {
         return new Builder(timeout -> List.of(factory), factory.connects(), false);
     }
 
@@ -280,7 +293,7 @@ public final class RedisLocks {
         }
 
         /** Connects, without the engine. */
-        LockBackend backend() {
+        public LockBackend backend() {
             LockClientOptions chosen = options == null ? LockClientOptions.defaults() : options;
             List<ConnectionFactory> opened = sources.apply(chosen.requestTimeout());
             RedisSettings settings = new RedisSettings(
@@ -304,7 +317,7 @@ public final class RedisLocks {
     }
 
     /** Connects to one server, group or cluster. */
-    static RedisLockBackend connect(ConnectionFactory factory, RedisSettings settings) {
+    public static RedisLockBackend connect(ConnectionFactory factory, RedisSettings settings) {
         try {
             RedisCalls calls = new RedisCalls(factory);
             RedisWaiters waiters = new RedisWaiters();

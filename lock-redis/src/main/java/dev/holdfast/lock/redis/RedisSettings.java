@@ -1,5 +1,6 @@
 package dev.holdfast.lock.redis;
 
+import dev.holdfast.lock.redis.internal.replica.ReplicaAcknowledgement;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param pollMaxMillis the longest interval of polling
  * @param replicas how many replicas must have a grant, or null
  */
-record RedisSettings(
+public record RedisSettings(
         String prefix,
         long memoryMillis,
         boolean notified,

@@ -13,23 +13,23 @@ import dev.holdfast.lock.spi.Ticket;
 import org.jspecify.annotations.Nullable;
 
 /** Attempts in which the test decides about order and ticket; all else is with the testkit's driver. */
-final class Attempts {
-    static final long LEASE_MILLIS = 30_000;
+public final class Attempts {
+    public static final long LEASE_MILLIS = 30_000;
 
     private Attempts() {}
 
-    static AcquireResult tryAcquire(
+    public static AcquireResult tryAcquire(
             LockBackend backend, AcquisitionId acquisition, long waitMillis, boolean fair, @Nullable Ticket ticket) {
         return answer(backend.tryAcquire(
                 new AcquireRequest(acquisition, LEASE_MILLIS, waitMillis, fair, ticket, TIMEOUT_MILLIS, IDENTITY)));
     }
 
-    static AcquireResult.Busy busy(
+    public static AcquireResult.Busy busy(
             LockBackend backend, AcquisitionId acquisition, long waitMillis, boolean fair, @Nullable Ticket ticket) {
         return (AcquireResult.Busy) tryAcquire(backend, acquisition, waitMillis, fair, ticket);
     }
 
-    static Grant grant(LockBackend backend, AcquisitionId acquisition) {
+    public static Grant grant(LockBackend backend, AcquisitionId acquisition) {
         return ((AcquireResult.Granted) tryAcquire(backend, acquisition, 0, false, null)).grant();
     }
 }

@@ -14,7 +14,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 
 /** A JVM of a test's own, which is talked to by lines. If it dies or keeps silent, the failure has what it wrote. */
-final class ChildJvm implements AutoCloseable {
+public final class ChildJvm implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofMinutes(5);
     private static final String END = "(end of its output)";
 
@@ -31,11 +31,11 @@ final class ChildJvm implements AutoCloseable {
         reader.start();
     }
 
-    static ChildJvm start(Class<?> main, String... args) throws IOException {
+    public static ChildJvm start(Class<?> main, String... args) throws IOException {
         return start(System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")), main, args);
     }
 
-    static ChildJvm start(String classPath, Class<?> main, String... args) throws IOException {
+    public static ChildJvm start(String classPath, Class<?> main, String... args) throws IOException {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-Xmx64m",
@@ -61,12 +61,12 @@ final class ChildJvm implements AutoCloseable {
         lines.add(END);
     }
 
-    void send(String line) {
+    public void send(String line) {
         in.println(line);
     }
 
     /** Waits for a line that begins so, and returns its rest. */
-    String await(String beginning) throws InterruptedException {
+    public String await(String beginning) throws InterruptedException {
         return await(beginning, line -> line.startsWith(beginning))
                 .substring(beginning.length())
                 .trim();
@@ -101,7 +101,7 @@ final class ChildJvm implements AutoCloseable {
     }
 
     /** Fails, with what it wrote, if it has ended. */
-    void requireAlive() {
+    public void requireAlive() {
         if (!process.isAlive()) {
             lines.drainTo(seen);
             throw new AssertionError("child JVM " + process.pid() + " ended with status " + process.exitValue()
@@ -109,7 +109,7 @@ final class ChildJvm implements AutoCloseable {
         }
     }
 
-    void kill() throws InterruptedException {
+    public void kill() throws InterruptedException {
         process.destroyForcibly().waitFor();
     }
 

@@ -1,10 +1,12 @@
 package dev.holdfast.lock.redis;
 
 import dev.holdfast.lock.Demand;
+import dev.holdfast.lock.redis.internal.script.Entries;
+import dev.holdfast.lock.redis.internal.script.RedisKeys;
 import dev.holdfast.lock.testkit.fixture.Capability;
 import dev.holdfast.lock.testkit.fixture.LockFixture;
-import dev.holdfast.lock.testkit.server.network.FaultProxy;
 import dev.holdfast.lock.testkit.server.RedisServer;
+import dev.holdfast.lock.testkit.server.network.FaultProxy;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.EnumSet;
@@ -21,11 +23,11 @@ abstract class OneRedisFixture implements LockFixture {
         this.proxy = proxy;
     }
 
-    final RedisServer server() {
+    public final RedisServer server() {
         return server;
     }
 
-    final FaultProxy proxy() {
+    public final FaultProxy proxy() {
         return proxy;
     }
 

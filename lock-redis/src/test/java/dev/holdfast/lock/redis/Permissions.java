@@ -8,13 +8,13 @@ import java.util.Arrays;
 import java.util.List;
 
 /** The permissions that docs/redis.md asks for: the page says what is needed, and the tests that it is enough. */
-final class Permissions {
+public final class Permissions {
     private static final String LINE = "ACL SETUSER locks on >password ";
     private static final String LISTING = "ACL SETUSER locks +";
 
     private Permissions() {}
 
-    static List<String> documented() throws IOException {
+    public static List<String> documented() throws IOException {
         List<String> all = new ArrayList<>(after(LINE));
         after(LISTING).forEach(command -> all.add("+" + command));
         return all;
@@ -29,7 +29,7 @@ final class Permissions {
     }
 
     /** What the page asks for on a cluster, all of it. */
-    static List<String> ofCluster() throws IOException {
+    public static List<String> ofCluster() throws IOException {
         String more = "ACL SETUSER locks &";
         String line = Files.readAllLines(Path.of("../docs/redis.md")).stream()
                 .filter(each -> each.startsWith(more))

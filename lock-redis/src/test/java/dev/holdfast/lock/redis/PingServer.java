@@ -12,13 +12,13 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 
 /** Speaks just enough of the protocol for the client to connect: it knows PING, and answers when the test lets it. */
-final class PingServer implements AutoCloseable {
-    volatile CountDownLatch mayAnswer = new CountDownLatch(0);
+public final class PingServer implements AutoCloseable {
+    public volatile CountDownLatch mayAnswer = new CountDownLatch(0);
 
     private final ServerSocket port = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
     private final List<Socket> clients = new CopyOnWriteArrayList<>();
 
-    PingServer() throws IOException {
+    public PingServer() throws IOException {
         start(this::accept);
     }
 
@@ -28,7 +28,7 @@ final class PingServer implements AutoCloseable {
         thread.start();
     }
 
-    String uri() {
+    public String uri() {
         return "redis://127.0.0.1:" + port.getLocalPort();
     }
 

@@ -1,6 +1,9 @@
 package dev.holdfast.lock.redis;
 
 import dev.holdfast.lock.Demand;
+import dev.holdfast.lock.redis.internal.connection.OwnedConnectionFactory;
+import dev.holdfast.lock.redis.internal.script.Entries;
+import dev.holdfast.lock.redis.internal.script.RedisKeys;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.testkit.fixture.Capability;
 import dev.holdfast.lock.testkit.fixture.LockFixture;
@@ -14,26 +17,26 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /** Three masters with a replica each. */
-final class RedisClusterFixture implements LockFixture {
+public final class RedisClusterFixture implements LockFixture {
     private final RedisCluster cluster;
     private final String version;
 
-    RedisClusterFixture() throws IOException, InterruptedException {
+    public RedisClusterFixture() throws IOException, InterruptedException {
         cluster = RedisCluster.start(true);
         version = cluster.nodes().get(0).version();
     }
 
-    RedisCluster cluster() {
+    public RedisCluster cluster() {
         return cluster;
     }
 
-    String uri() {
+    public String uri() {
         return cluster.nodes().stream()
                 .map(node -> node.host() + ":" + node.port())
                 .collect(Collectors.joining(",", "redis-cluster://", ""));
     }
 
-    RedisServer master(RedisKeys keys) throws IOException {
+    public RedisServer master(RedisKeys keys) throws IOException {
         return cluster.master(SlotHash.getSlot(keys.lock()));
     }
 

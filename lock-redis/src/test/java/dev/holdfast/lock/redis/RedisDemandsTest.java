@@ -10,6 +10,7 @@ import static org.awaitility.Awaitility.await;
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.ListedLock;
+import dev.holdfast.lock.redis.internal.script.TwoBackends;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;

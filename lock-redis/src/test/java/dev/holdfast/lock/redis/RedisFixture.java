@@ -1,8 +1,9 @@
 package dev.holdfast.lock.redis;
 
+import dev.holdfast.lock.redis.internal.connection.OwnedConnectionFactory;
 import dev.holdfast.lock.spi.LockBackend;
-import dev.holdfast.lock.testkit.server.network.FaultProxy;
 import dev.holdfast.lock.testkit.server.RedisServer;
+import dev.holdfast.lock.testkit.server.network.FaultProxy;
 import dev.holdfast.lock.testkit.server.process.ServerImage;
 import java.io.IOException;
 import java.time.Duration;
@@ -12,7 +13,7 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /** One server without TLS. */
-final class RedisFixture extends OneRedisFixture {
+public final class RedisFixture extends OneRedisFixture {
     private static final String PASSWORD = "canary-5ecret";
 
     private final String name;
@@ -29,12 +30,12 @@ final class RedisFixture extends OneRedisFixture {
     }
 
     /** A server that keeps its data and a user with the documented permissions only, with notified waiters. */
-    static RedisFixture notified() throws IOException, InterruptedException {
+    public static RedisFixture notified() throws IOException, InterruptedException {
         return notified(ServerImage.chosen("redis").orElse(null));
     }
 
     /** The same on a given version. */
-    static RedisFixture notified(@Nullable ServerImage image) throws IOException, InterruptedException {
+    public static RedisFixture notified(@Nullable ServerImage image) throws IOException, InterruptedException {
         return new RedisFixture(
                 "standalone, ACL user, notified",
                 persistent(image, Permissions.documented()),
@@ -60,12 +61,12 @@ final class RedisFixture extends OneRedisFixture {
     }
 
     /** A server that writes nothing to disk, with notified waiters. */
-    static RedisFixture fast() throws IOException, InterruptedException {
+    public static RedisFixture fast() throws IOException, InterruptedException {
         return new RedisFixture(
                 "standalone without persistence, notified", RedisServer.start(), "", builder -> builder);
     }
 
-    String uri() {
+    public String uri() {
         return uri(proxy());
     }
 
@@ -90,7 +91,7 @@ final class RedisFixture extends OneRedisFixture {
                 .backend();
     }
 
-    List<?> list(String... command) throws IOException {
+    public List<?> list(String... command) throws IOException {
         return server().list(command);
     }
 }

@@ -8,6 +8,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.redis.internal.backend.RedisAbandoned;
+import dev.holdfast.lock.redis.internal.connection.ConnectionFactory;
+import dev.holdfast.lock.redis.internal.connection.Stubs;
+import dev.holdfast.lock.redis.internal.script.RedisDemandScripts;
+import dev.holdfast.lock.redis.internal.script.RedisScript;
+import dev.holdfast.lock.redis.internal.script.ScriptedMaster;
 import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;

@@ -3,6 +3,9 @@ package dev.holdfast.lock.redis;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.Demand;
+import dev.holdfast.lock.redis.internal.connection.OwnedConnectionFactory;
+import dev.holdfast.lock.redis.internal.script.Entries;
+import dev.holdfast.lock.redis.internal.script.RedisKeys;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.testkit.fixture.Capability;
 import dev.holdfast.lock.testkit.fixture.LockFixture;

@@ -2,8 +2,8 @@ package dev.holdfast.lock.redis;
 
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.testkit.fixture.Capability;
-import dev.holdfast.lock.testkit.server.network.FaultProxy;
 import dev.holdfast.lock.testkit.server.RedisServer;
+import dev.holdfast.lock.testkit.server.network.FaultProxy;
 import dev.holdfast.lock.testkit.server.process.SelfSignedCertificate;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisClient;

@@ -1,10 +1,14 @@
 package dev.holdfast.lock.redis;
 
+import dev.holdfast.lock.redis.internal.connection.ConnectionFactory;
+import dev.holdfast.lock.redis.internal.connection.OwnedConnectionFactory;
+import dev.holdfast.lock.redis.internal.script.Entries;
+import dev.holdfast.lock.redis.internal.script.RedisKeys;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.testkit.fixture.Capability;
 import dev.holdfast.lock.testkit.fixture.LockFixture;
-import dev.holdfast.lock.testkit.server.network.FaultProxy;
 import dev.holdfast.lock.testkit.server.RedisServer;
+import dev.holdfast.lock.testkit.server.network.FaultProxy;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -14,14 +18,14 @@ import java.util.List;
 import java.util.Set;
 
 /** Five independent masters, each behind a proxy. */
-final class RedlockFixture implements LockFixture {
+public final class RedlockFixture implements LockFixture {
     private static final int MASTERS = 5;
 
     private final List<RedisServer> servers = new ArrayList<>();
     private final List<FaultProxy> proxies = new ArrayList<>();
     private final String version;
 
-    RedlockFixture() throws IOException, InterruptedException {
+    public RedlockFixture() throws IOException, InterruptedException {
         try {
             for (int i = 0; i < MASTERS; i++) {
                 RedisServer server = RedisServer.start("--appendonly", "yes", "--appendfsync", "always");
@@ -35,7 +39,7 @@ final class RedlockFixture implements LockFixture {
         }
     }
 
-    List<RedisServer> servers() {
+    public List<RedisServer> servers() {
         return servers;
     }
 

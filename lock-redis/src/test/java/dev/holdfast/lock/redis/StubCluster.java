@@ -2,6 +2,7 @@ package dev.holdfast.lock.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.lock.redis.internal.connection.Stubs;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.cluster.SlotHash;
 import io.lettuce.core.cluster.models.partitions.Partitions;
@@ -20,36 +21,36 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /** Two nodes without a server: all slots are at home, but for those that the test moves to the other one. */
-final class StubCluster {
-    static final int HOME = 7001;
-    static final int OTHER = 7002;
+public final class StubCluster {
+    public static final int HOME = 7001;
+    public static final int OTHER = 7002;
     private static final String HOST = "node.example";
 
     /** Connections to the cluster. */
-    final List<StatefulRedisClusterPubSubConnection<String, String>> connections = new CopyOnWriteArrayList<>();
+    public final List<StatefulRedisClusterPubSubConnection<String, String>> connections = new CopyOnWriteArrayList<>();
 
     /** Connections to nodes: {@code 2:7001} is that to the home of the second connection. */
-    final Map<String, StubSubscriber> nodes = new ConcurrentHashMap<>();
+    public final Map<String, StubSubscriber> nodes = new ConcurrentHashMap<>();
 
     /** How many connections to the cluster were closed. */
-    final AtomicInteger closes = new AtomicInteger();
+    public final AtomicInteger closes = new AtomicInteger();
 
     /** How often it was asked for its slots. */
-    final AtomicInteger refreshes = new AtomicInteger();
+    public final AtomicInteger refreshes = new AtomicInteger();
 
     /** Why it cannot be reached. */
-    volatile @Nullable RuntimeException unreachable;
+    public volatile @Nullable RuntimeException unreachable;
 
-    volatile CountDownLatch mayConnect = new CountDownLatch(0);
+    public volatile CountDownLatch mayConnect = new CountDownLatch(0);
 
     private final Set<Integer> moved = new HashSet<>();
     private final Partitions partitions = new Partitions();
 
-    StubCluster() {
+    public StubCluster() {
         place();
     }
 
-    void place() {
+    public void place() {
         List<Integer> home = new ArrayList<>();
         for (int slot = 0; slot < SlotHash.SLOT_COUNT; slot++) {
             if (!moved.contains(slot)) {
@@ -60,7 +61,7 @@ final class StubCluster {
     }
 
     /** Nobody has a slot, as when all masters are gone. */
-    void displace() {
+    public void displace() {
         partitions.reload(List.of(node(HOME, List.of())));
     }
 
@@ -68,21 +69,21 @@ final class StubCluster {
         return new RedisClusterNode(RedisURI.create(HOST, port), "id" + port, true, null, 0, 0, 0, slots, Set.of());
     }
 
-    void move(String key) {
+    public void move(String key) {
         moved.add(SlotHash.getSlot(key));
         place();
     }
 
-    Partitions partitions() {
+    public Partitions partitions() {
         return partitions;
     }
 
-    CompletableFuture<Void> refresh() {
+    public CompletableFuture<Void> refresh() {
         refreshes.incrementAndGet();
         return CompletableFuture.completedFuture(null);
     }
 
-    StatefulRedisClusterPubSubConnection<String, String> connectPubSub() {
+    public StatefulRedisClusterPubSubConnection<String, String> connectPubSub() {
         RuntimeException failure = unreachable;
         try {
             mayConnect.await();

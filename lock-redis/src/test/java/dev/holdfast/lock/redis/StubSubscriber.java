@@ -1,5 +1,6 @@
 package dev.holdfast.lock.redis;
 
+import dev.holdfast.lock.redis.internal.connection.Stubs;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisChannelWriter;
 import io.lettuce.core.RedisConnectionStateListener;
@@ -17,19 +18,19 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /** A connection for subscriptions without a server: it notes what is sent, and the test says what comes. */
-final class StubSubscriber {
+public final class StubSubscriber {
     /** Commands and channels. */
-    final List<String> sent = new CopyOnWriteArrayList<>();
+    public final List<String> sent = new CopyOnWriteArrayList<>();
 
     /** The answer to each of them. */
-    final List<Stubs.Answer<@Nullable Void>> answers = new CopyOnWriteArrayList<>();
+    public final List<Stubs.Answer<@Nullable Void>> answers = new CopyOnWriteArrayList<>();
 
-    final List<RedisPubSubListener<String, String>> listeners = new CopyOnWriteArrayList<>();
-    final List<RedisConnectionStateListener> watchers = new CopyOnWriteArrayList<>();
-    final AtomicInteger closes = new AtomicInteger();
+    public final List<RedisPubSubListener<String, String>> listeners = new CopyOnWriteArrayList<>();
+    public final List<RedisConnectionStateListener> watchers = new CopyOnWriteArrayList<>();
+    public final AtomicInteger closes = new AtomicInteger();
 
     /** Thrown at whoever listens: a client that is too old. */
-    volatile @Nullable Error lacking;
+    public volatile @Nullable Error lacking;
 
     private final RedisPubSubAsyncCommands<String, String> commands =
             Stubs.of(RedisPubSubAsyncCommands.class, (method, arguments) -> switch (method) {
@@ -37,7 +38,7 @@ final class StubSubscriber {
                 default -> Stubs.unexpected(method);
             });
 
-    final StatefulRedisPubSubConnection<String, String> connection =
+    public final StatefulRedisPubSubConnection<String, String> connection =
             Stubs.of(StatefulRedisPubSubConnection.class, (method, arguments) -> switch (method) {
                 case "addListener" -> listenTo(arguments[0]);
                 case "async" -> commands;
@@ -74,38 +75,38 @@ final class StubSubscriber {
         return sent.get(sent.size() - 1).split(" ")[1];
     }
 
-    void subscribed() {
+    public void subscribed() {
         listeners.forEach(each -> each.subscribed(channel(), 1));
         answers.get(answers.size() - 1).complete(null);
     }
 
-    void ssubscribed(String channel) {
+    public void ssubscribed(String channel) {
         listeners.forEach(each -> each.ssubscribed(channel, 1));
     }
 
-    void sunsubscribed(String channel) {
+    public void sunsubscribed(String channel) {
         listeners.forEach(each -> each.sunsubscribed(channel, 0));
     }
 
-    void message(String text) {
+    public void message(String text) {
         listeners.forEach(each -> each.message("a channel", text));
     }
 
-    void smessage(String text) {
+    public void smessage(String text) {
         listeners.forEach(each -> each.smessage("a channel", text));
     }
 
     /** Refuses the latest command. */
-    void refuse(Throwable failure) {
+    public void refuse(Throwable failure) {
         answers.get(answers.size() - 1).completeExceptionally(failure);
     }
 
     /** It is lost; the client makes it again, unless it is closed. */
-    void disconnected(boolean isClosed) {
+    public void disconnected(boolean isClosed) {
         watchers.forEach(each -> each.onRedisDisconnected(handler(isClosed)));
     }
 
-    void connected() {
+    public void connected() {
         watchers.forEach(each -> each.onRedisConnected(handler(false), new InetSocketAddress(0)));
     }
 

@@ -1,7 +1,7 @@
 package dev.holdfast.lock.zookeeper;
 
-import dev.holdfast.lock.testkit.support.ClosedEarly;
 import dev.holdfast.lock.testkit.server.ZooKeeperServer;
+import dev.holdfast.lock.testkit.support.ClosedEarly;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.retry.RetryOneTime;

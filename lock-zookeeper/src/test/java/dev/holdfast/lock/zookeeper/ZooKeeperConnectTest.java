@@ -1,8 +1,8 @@
 package dev.holdfast.lock.zookeeper;
 
-import dev.holdfast.lock.testkit.support.ConnectFailure;
-import dev.holdfast.lock.testkit.server.network.WrongPorts;
 import dev.holdfast.lock.testkit.server.ZooKeeperServer;
+import dev.holdfast.lock.testkit.server.network.WrongPorts;
+import dev.holdfast.lock.testkit.support.ConnectFailure;
 import org.junit.jupiter.api.Test;
 
 /** The messages for addresses that do not lead to ZooKeeper; its own client has none. */

@@ -97,7 +97,8 @@ public record ConditionalWrite(EtcdCalls calls, EtcdKeys keys, SharedLeasePool l
      *
      * @param ops creates the operations, which put the key by {@link EtcdAcquisition#put}
      */
-    public CompletableFuture<Result> send(EtcdAcquisition acquisition, SharedLease lease, Function<KeyWrite, List<Op>> ops) {
+    public CompletableFuture<Result> send(
+            EtcdAcquisition acquisition, SharedLease lease, Function<KeyWrite, List<Op>> ops) {
         return send(acquisition, acquisition.beginWrite(lease), ops);
     }
 

@@ -4,7 +4,8 @@ import dev.holdfast.lock.etcd.internal.client.WatchTarget;
 import dev.holdfast.lock.spi.Ticket;
 
 /** A waiter's ticket, with the keys to watch and read for its turn. */
-public sealed interface EtcdTicket extends Ticket, WatchTarget permits PredecessorTicket, PermitTicket, QueueHeadTicket {
+public sealed interface EtcdTicket extends Ticket, WatchTarget
+        permits PredecessorTicket, PermitTicket, QueueHeadTicket {
 
     /** The waiter. */
     EtcdAcquisition acquisition();

@@ -18,7 +18,8 @@ import java.util.List;
  * @param created the create revision of that key; a key with another one is a different acquisition
  * @param revision the store's revision at which that key existed
  */
-public record PredecessorTicket(EtcdAcquisition acquisition, ByteSequence before, long created, long revision) implements EtcdTicket {
+public record PredecessorTicket(EtcdAcquisition acquisition, ByteSequence before, long created, long revision)
+        implements EtcdTicket {
     private static final GetOption KEY_ONLY =
             GetOption.builder().withKeysOnly(true).build();
 

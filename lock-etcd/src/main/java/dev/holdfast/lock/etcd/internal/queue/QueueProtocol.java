@@ -146,7 +146,8 @@ public final class QueueProtocol implements EtcdProtocol {
                     ? new AttemptReply.Changed()
                     : new AttemptReply.Queued(line);
         }
-        return new AttemptReply.Queued(new PredecessorTicket(acquisition, before.getKey(), before.getCreateRevision(), at));
+        return new AttemptReply.Queued(
+                new PredecessorTicket(acquisition, before.getKey(), before.getCreateRevision(), at));
     }
 
     private AttemptReply permits(EtcdAcquisition acquisition, PermitLine line) {

@@ -70,7 +70,8 @@ public final class SingleKeyProtocol implements EtcdProtocol {
         }
         if (result instanceof ConditionalWrite.Result.Foreign foreign) {
             long created = foreign.present().getCreateRevision();
-            return new AttemptReply.Queued(new PredecessorTicket(acquisition, acquisition.key(), created, foreign.at()));
+            return new AttemptReply.Queued(
+                    new PredecessorTicket(acquisition, acquisition.key(), created, foreign.at()));
         }
         return result instanceof ConditionalWrite.Result.Ended ? new AttemptReply.Ended() : new AttemptReply.Changed();
     }

@@ -53,7 +53,8 @@ public final class EtcdRenewal {
     /** For each lease, the number of key requests without an answer since the last answer. */
     private final Map<SharedLease, Integer> unread = new ConcurrentHashMap<>();
 
-    public EtcdRenewal(EtcdCalls calls, SharedLeasePool leases, ConditionalWrite writes, Consumer<EtcdAcquisition> onLost) {
+    public EtcdRenewal(
+            EtcdCalls calls, SharedLeasePool leases, ConditionalWrite writes, Consumer<EtcdAcquisition> onLost) {
         this.calls = calls;
         this.leases = leases;
         this.writes = writes;

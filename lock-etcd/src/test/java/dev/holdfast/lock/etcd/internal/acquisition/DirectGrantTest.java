@@ -57,7 +57,8 @@ final class DirectGrantTest {
         acquisition.beginAttempt(request(), System.nanoTime());
         acquisition.update(new KeyState(CREATED, CREATED, CREATED, 0, lease));
         acquisition.keepWaiting();
-        line.update(acquisition.key(), CREATED, List.of(QueueHeadTicketTest.entry(acquisition.key(), CREATED)), CREATED);
+        line.update(
+                acquisition.key(), CREATED, List.of(QueueHeadTicketTest.entry(acquisition.key(), CREATED)), CREATED);
         return Objects.requireNonNull(acquisition.attempt());
     }
 
@@ -151,8 +152,8 @@ final class DirectGrantTest {
         assertThat(handedTo()).isNotNull();
 
         ConditionalWrite writes = new ConditionalWrite(etcd.calls(), KEYS, leases);
-        var result =
-                writes.sendAttempt(acquisition, lease(LeaseRequestTime.now()), write -> List.of(acquisition.put(write, null)));
+        var result = writes.sendAttempt(
+                acquisition, lease(LeaseRequestTime.now()), write -> List.of(acquisition.put(write, null)));
 
         assertThat(result.get()).isInstanceOf(ConditionalWrite.Result.Changed.class);
         assertThat(acquisition.possibleLeases()).containsExactly(present);
@@ -165,7 +166,8 @@ final class DirectGrantTest {
                 request(), System.nanoTime() - Duration.ofSeconds(21).toNanos());
         acquisition.update(new KeyState(CREATED, CREATED, CREATED, 0, lease(LeaseRequestTime.now())));
         acquisition.keepWaiting();
-        line.update(acquisition.key(), CREATED, List.of(QueueHeadTicketTest.entry(acquisition.key(), CREATED)), CREATED);
+        line.update(
+                acquisition.key(), CREATED, List.of(QueueHeadTicketTest.entry(acquisition.key(), CREATED)), CREATED);
 
         assertThat(handedTo()).isNull();
         assertThat(acquisition.isWaiting()).isTrue();
@@ -178,7 +180,8 @@ final class DirectGrantTest {
                 request(), System.nanoTime() - Duration.ofSeconds(15).toNanos());
         acquisition.update(new KeyState(CREATED, CREATED, CREATED, 0, lease(LeaseRequestTime.now())));
         acquisition.keepWaiting();
-        line.update(acquisition.key(), CREATED, List.of(QueueHeadTicketTest.entry(acquisition.key(), CREATED)), CREATED);
+        line.update(
+                acquisition.key(), CREATED, List.of(QueueHeadTicketTest.entry(acquisition.key(), CREATED)), CREATED);
 
         assertThat(Objects.requireNonNull(handedTo()).leaseMillis()).isEqualTo(LEASE);
         assertThat(acquisition.requestedMillis()).isEqualTo(LEASE);

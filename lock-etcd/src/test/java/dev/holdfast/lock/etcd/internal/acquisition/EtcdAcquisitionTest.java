@@ -373,7 +373,8 @@ final class EtcdAcquisitionTest {
         EtcdAcquisition permits = newAcquisition(new AcquisitionId("n", OwnerId.random(), new Demand.Permits(1, 3)));
         EtcdTicket ticket = PermitTicket.of(permits, KEYS, new PermitLine(List.of(), 10));
 
-        assertThat(PermitTicket.of(permits, KEYS, new PermitLine(List.of(), 12))).isSameAs(ticket);
+        assertThat(PermitTicket.of(permits, KEYS, new PermitLine(List.of(), 12)))
+                .isSameAs(ticket);
 
         assertThat(ticket.revision()).isEqualTo(12);
     }

@@ -273,7 +273,10 @@ final class EtcdLeaseEndTest extends OneEtcd {
             EtcdAcquisition acquisition = Objects.requireNonNull(EtcdAcquisition.of(grant));
             // A move whose answer is lost, to a lease that etcd does not have.
             acquisition.beginWrite(new SharedLease(
-                    4_711, LEASE / 1_000, LeaseRequestTime.now(), acquisition.lease().term()));
+                    4_711,
+                    LEASE / 1_000,
+                    LeaseRequestTime.now(),
+                    acquisition.lease().term()));
             assertThat(acquisition.possibleLeases()).hasSize(2);
 
             renew(backend, grant); // finds out

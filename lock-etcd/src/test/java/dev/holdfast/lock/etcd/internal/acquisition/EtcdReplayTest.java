@@ -214,7 +214,8 @@ final class EtcdReplayTest {
             SharedLease present = Objects.requireNonNull(acquisition.lease());
             long now = System.nanoTime();
             LeaseRequestTime sent = new LeaseRequestTime(
-                    now - Duration.ofSeconds(100).toNanos(), LeaseRequestTime.now().wallAheadNanos());
+                    now - Duration.ofSeconds(100).toNanos(),
+                    LeaseRequestTime.now().wallAheadNanos());
             SharedLease older = new SharedLease(4_711, LEASE / 1_000, sent, present.term());
 
             KeyWrite open = acquisition.beginWrite(older);

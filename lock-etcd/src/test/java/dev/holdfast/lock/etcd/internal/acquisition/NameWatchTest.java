@@ -42,7 +42,8 @@ final class NameWatchTest {
     }
 
     private void queuedUp(long at) {
-        List<KeyValue> read = List.of(QueueHeadTicketTest.entry(acquisition.key(), 10), QueueHeadTicketTest.entry(ahead, 5));
+        List<KeyValue> read =
+                List.of(QueueHeadTicketTest.entry(acquisition.key(), 10), QueueHeadTicketTest.entry(ahead, 5));
         assertThat(line.update(acquisition.key(), 10, read, at)).isFalse();
     }
 

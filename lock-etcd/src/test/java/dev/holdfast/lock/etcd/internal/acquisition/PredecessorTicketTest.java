@@ -60,7 +60,8 @@ final class PredecessorTicketTest {
                 .isEqualTo(new PredecessorTicket(acquisition, ahead.key(), 5, 99))
                 .hasSameHashCodeAs(new PredecessorTicket(acquisition, ahead.key(), 5, 99))
                 .isNotEqualTo(new PredecessorTicket(acquisition, ahead.key(), 6, 10))
-                .isNotEqualTo(new PredecessorTicket(acquisition, newAcquisition().key(), 5, 10))
+                .isNotEqualTo(
+                        new PredecessorTicket(acquisition, newAcquisition().key(), 5, 10))
                 .isNotEqualTo(new PredecessorTicket(newAcquisition(), ahead.key(), 5, 10));
     }
 }

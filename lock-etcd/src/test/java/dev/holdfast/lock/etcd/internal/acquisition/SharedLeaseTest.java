@@ -78,9 +78,12 @@ final class SharedLeaseTest {
 
     @Test
     void usable_whileMoreThanAThirdIsCertain() {
-        assertThat(usable(TestAcquisitions.lease(7, 30, Duration.ofSeconds(16)))).isTrue();
-        assertThat(usable(TestAcquisitions.lease(7, 30, Duration.ofSeconds(20)))).isFalse();
-        assertThat(usable(TestAcquisitions.lease(7, 30, Duration.ofSeconds(40)))).isFalse();
+        assertThat(usable(TestAcquisitions.lease(7, 30, Duration.ofSeconds(16))))
+                .isTrue();
+        assertThat(usable(TestAcquisitions.lease(7, 30, Duration.ofSeconds(20))))
+                .isFalse();
+        assertThat(usable(TestAcquisitions.lease(7, 30, Duration.ofSeconds(40))))
+                .isFalse();
     }
 
     @Test

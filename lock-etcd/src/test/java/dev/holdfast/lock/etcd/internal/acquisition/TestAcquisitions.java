@@ -35,7 +35,8 @@ public final class TestAcquisitions {
 
     public static SharedLease lease(long id, long ttlSeconds, Duration age) {
         LeaseRequestTime now = LeaseRequestTime.now();
-        return new SharedLease(id, ttlSeconds, new LeaseRequestTime(now.nanos() - age.toNanos(), now.wallAheadNanos()), 0);
+        return new SharedLease(
+                id, ttlSeconds, new LeaseRequestTime(now.nanos() - age.toNanos(), now.wallAheadNanos()), 0);
     }
 
     /** One whose key was last seen on that lease, as it was created. */

@@ -46,7 +46,8 @@ final class PermitLineTest {
     }
 
     private static KeyValue limit(String text) {
-        return ScriptedEtcd.asRead(ScriptedEtcd.entry(TestAcquisitions.KEYS.limits(NAME).get(1), EtcdKeys.bytes(text), 1, 1, 0));
+        return ScriptedEtcd.asRead(
+                ScriptedEtcd.entry(TestAcquisitions.KEYS.limits(NAME).get(1), EtcdKeys.bytes(text), 1, 1, 0));
     }
 
     private static SlotPlan planOf(PermitLine.Turn turn) {
@@ -202,13 +203,15 @@ final class PermitLineTest {
         assertThat(rest.revision()).isEqualTo(30);
         assertThat(rest.turnOf(first)).isEqualTo(new PermitLine.Turn.Gone());
         assertThat(rest.turnOf(own)).isEqualTo(new PermitLine.Turn.OtherLimit(4));
-        assertThat(rest.without(TestAcquisitions.KEYS.limits(NAME).get(1)).turnOf(own)).isEqualTo(new PermitLine.Turn.Held(1));
+        assertThat(rest.without(TestAcquisitions.KEYS.limits(NAME).get(1)).turnOf(own))
+                .isEqualTo(new PermitLine.Turn.Held(1));
     }
 
     // ---- the limit
 
     private void limitIs(int which, int value, long modified) {
-        var entry = ScriptedEtcd.entry(TestAcquisitions.KEYS.limits(NAME).get(which), EtcdKeys.bytes("" + value), 2, modified, 0);
+        var entry = ScriptedEtcd.entry(
+                TestAcquisitions.KEYS.limits(NAME).get(which), EtcdKeys.bytes("" + value), 2, modified, 0);
         etcd.next("txn")
                 .answers(ScriptedEtcd.txn(
                         false,

@@ -145,7 +145,8 @@ final class EtcdAttemptsTest {
     /** If more than half of it is certain, the answer comes soon. */
     @Test
     void leaseThatIsNotVeryOld_isGranted_withoutThatAnswer() {
-        EtcdAcquisition acquisition = TestAcquisitions.seenOn(TestAcquisitions.lease(7, 300, Duration.ofSeconds(40)), 10);
+        EtcdAcquisition acquisition =
+                TestAcquisitions.seenOn(TestAcquisitions.lease(7, 300, Duration.ofSeconds(40)), 10);
         CompletableFuture<AcquireResult> result = ask(acquisition);
         written(20, keyOf(acquisition, 10, 20, 7));
 
@@ -157,8 +158,8 @@ final class EtcdAttemptsTest {
 
     @Test
     void leaseThatIsNearlyOver_isNotGranted() {
-        EtcdAcquisition acquisition =
-                TestAcquisitions.acquisitionOf(TestAcquisitions.heldOn(TestAcquisitions.lease(7, 300, Duration.ofSeconds(400)), 10, LEASE));
+        EtcdAcquisition acquisition = TestAcquisitions.acquisitionOf(
+                TestAcquisitions.heldOn(TestAcquisitions.lease(7, 300, Duration.ofSeconds(400)), 10, LEASE));
         CompletableFuture<AcquireResult> result = ask(acquisition);
         etcd.next("keepAliveOnce").fails(Status.NOT_FOUND);
         etcd.settle();
@@ -358,7 +359,9 @@ final class EtcdAttemptsTest {
         String before = acquisition.key().toString();
         ask(acquisition);
         leaseIs(7);
-        refused(20, ScriptedEtcd.entry(acquisition.key(), TestAcquisitions.create().value(0), 15, 16, 7));
+        refused(
+                20,
+                ScriptedEtcd.entry(acquisition.key(), TestAcquisitions.create().value(0), 15, 16, 7));
 
         TxnRequest deletion = etcd.next("txn").txn();
         assertThat(deletion.getCompareList()).singleElement().satisfies(compare -> {

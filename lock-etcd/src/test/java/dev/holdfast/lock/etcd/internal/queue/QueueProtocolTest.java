@@ -62,8 +62,8 @@ final class QueueProtocolTest {
             read.add(ScriptedEtcd.entry(acquisition.key(), ByteSequence.EMPTY, CREATED, CREATED, 7));
         }
         for (int i = 0; i < ahead; i++) {
-            read.add(
-                    ScriptedEtcd.entry(TestAcquisitions.create().key(), ByteSequence.EMPTY, CREATED - 1 - i, CREATED - 1 - i, 8));
+            read.add(ScriptedEtcd.entry(
+                    TestAcquisitions.create().key(), ByteSequence.EMPTY, CREATED - 1 - i, CREATED - 1 - i, 8));
         }
         TxnResponse reply = ScriptedEtcd.txn(true, CREATED + 5, ScriptedEtcd.read(read.toArray(new KeyValue[0])));
         return queue.outcome(acquisition, new ConditionalWrite.Result.Written(CREATED, reply));
@@ -145,7 +145,9 @@ final class QueueProtocolTest {
             EtcdAcquisition acquisition = newAcquisition(Demand.EXCLUSIVE);
             EtcdTicket ticket = ((AttemptReply.Queued) outcome(acquisition, ahead)).ticket();
             assertThat(ticket.acquisition()).isSameAs(acquisition);
-            assertThat(ticket).as("%d ahead", ahead).isInstanceOf(ahead <= 8 ? QueueHeadTicket.class : PredecessorTicket.class);
+            assertThat(ticket)
+                    .as("%d ahead", ahead)
+                    .isInstanceOf(ahead <= 8 ? QueueHeadTicket.class : PredecessorTicket.class);
             assertThat(ticket.revision()).isEqualTo(CREATED + 5);
             if (ticket instanceof PredecessorTicket behind) {
                 assertThat(behind.created()).as("the one before it").isEqualTo(CREATED - 1);
@@ -153,7 +155,8 @@ final class QueueProtocolTest {
         }
         assertThat(((AttemptReply.Queued) outcome(newAcquisition(Demand.SHARED), 1)).ticket())
                 .isInstanceOfSatisfying(
-                        PredecessorTicket.class, behind -> assertThat(behind.created()).isEqualTo(CREATED - 1));
+                        PredecessorTicket.class,
+                        behind -> assertThat(behind.created()).isEqualTo(CREATED - 1));
     }
 
     /** The watch has reported it before the answer arrived: it is first by now, so it makes another attempt. */
@@ -189,7 +192,8 @@ final class QueueProtocolTest {
 
         SingleKeyProtocol single = new SingleKeyProtocol(TestAcquisitions.KEYS);
         AttemptReply foreign = single.outcome(acquisition, new ConditionalWrite.Result.Foreign(present, 5));
-        assertThat(((AttemptReply.Queued) foreign).ticket()).isEqualTo(new PredecessorTicket(acquisition, acquisition.key(), 1, 5));
+        assertThat(((AttemptReply.Queued) foreign).ticket())
+                .isEqualTo(new PredecessorTicket(acquisition, acquisition.key(), 1, 5));
         assertThat(((AttemptReply.Queued) foreign).ticket().revision()).isEqualTo(5);
         assertThat(single.outcome(acquisition, new ConditionalWrite.Result.Ended()))
                 .isInstanceOf(AttemptReply.Ended.class);

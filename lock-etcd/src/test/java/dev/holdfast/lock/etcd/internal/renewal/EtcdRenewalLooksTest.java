@@ -104,7 +104,8 @@ final class EtcdRenewalLooksTest {
     void whatHasFailed_isNotShared() {
         Grant second = TestAcquisitions.heldOn(lease, CREATED + 1, LEASE);
         CompletableFuture<List<RenewResult>> failed = renewals.renewWithin(20, grant);
-        renewals.keysAre(acquisition.key(), TestAcquisitions.acquisitionOf(second).key());
+        renewals.keysAre(
+                acquisition.key(), TestAcquisitions.acquisitionOf(second).key());
         assertThat(only(failed)).isInstanceOf(RenewResult.Unknown.class);
 
         int before = etcd.count(LOOK);
@@ -146,7 +147,9 @@ final class EtcdRenewalLooksTest {
     void grantsOfOneBatch_shareALook() {
         SharedLease shortest = TestAcquisitions.lease(8, 0, Duration.ZERO);
 
-        renewals.renew(TestAcquisitions.heldOn(shortest, CREATED, 1_000), TestAcquisitions.heldOn(shortest, CREATED + 1, 1_000));
+        renewals.renew(
+                TestAcquisitions.heldOn(shortest, CREATED, 1_000),
+                TestAcquisitions.heldOn(shortest, CREATED + 1, 1_000));
 
         assertThat(etcd.count(LOOK)).isEqualTo(1);
     }

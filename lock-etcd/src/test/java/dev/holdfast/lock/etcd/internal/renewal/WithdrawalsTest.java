@@ -37,7 +37,9 @@ final class WithdrawalsTest {
     private final SharedLeasePool leases = new SharedLeasePool(calls, (acquisition, detail) -> gone.add(acquisition));
     private final List<EtcdAcquisition> forgotten = new ArrayList<>();
     private final Withdrawals withdrawals = new Withdrawals(
-            calls, new EtcdRemoval(calls, new QueueProtocol(TestAcquisitions.KEYS), TestAcquisitions.KEYS, leases), acquisition -> {
+            calls,
+            new EtcdRemoval(calls, new QueueProtocol(TestAcquisitions.KEYS), TestAcquisitions.KEYS, leases),
+            acquisition -> {
                 acquisition.end();
                 forgotten.add(acquisition);
             });

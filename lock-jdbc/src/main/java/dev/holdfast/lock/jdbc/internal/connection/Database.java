@@ -61,12 +61,14 @@ public final class Database implements AutoCloseable {
      * @throws LockConfigurationException if the user must correct the configuration
      * @throws LockUnavailableException if the database does not answer in time
      */
-    public static Database open(DataSource dataSource, SchemaRequest request, long timeoutMillis, Runnable closeDataSource) {
+    public static Database open(
+            DataSource dataSource, SchemaRequest request, long timeoutMillis, Runnable closeDataSource) {
         return open(Connections.shared(dataSource, timeoutMillis), request, timeoutMillis, closeDataSource);
     }
 
     /** The same, with connections that may be exclusive to this client. */
-    public static Database open(Connections connections, SchemaRequest request, long timeoutMillis, Runnable closeDataSource) {
+    public static Database open(
+            Connections connections, SchemaRequest request, long timeoutMillis, Runnable closeDataSource) {
         long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
         return openBy(deadlineNanos, connections, request, timeoutMillis, closeDataSource);
     }

@@ -121,7 +121,8 @@ final class MySqlStatements implements LockStatements {
     /** Null if there is no row. */
     private @Nullable AcquireResult update(Connection connection, AcquireRequest request) throws SQLException {
         try (PreparedStatement statement = connection.prepareStatement(update, Statement.RETURN_GENERATED_KEYS)) {
-            assign(new StatementBinder(statement), request).name(request.acquisition().name());
+            assign(new StatementBinder(statement), request)
+                    .name(request.acquisition().name());
             return statement.executeUpdate() > 0 ? answer(statement, request) : null;
         }
     }

@@ -136,8 +136,7 @@ final class PostgresDialect extends DatabaseDialect {
 
     @Override
     public String freeRow(TableName table, String set, String condition, boolean notify) {
-        return PostgresSql.named(
-                FREE.formatted(table, set, condition, notification(table, notify), PostgresSql.TEXT));
+        return PostgresSql.named(FREE.formatted(table, set, condition, notification(table, notify), PostgresSql.TEXT));
     }
 
     @Override

@@ -72,7 +72,7 @@ final class PostgresStatements implements LockStatements {
                 FROM ROWS FROM (pg_catalog.unnest(?), pg_catalog.unnest(?)) AS due (name, owner)
                 WHERE held.name {=} due.name AND held.owner {=} CAST(due.owner AS pg_catalog.text) AND held.expires {>} %s
                 RETURNING held.owner, %s""".formatted(
-                table, postgres.nowPlusMillis("held.lease_millis"), PostgresSql.NOW, PostgresSql.DURABLY));
+                        table, postgres.nowPlusMillis("held.lease_millis"), PostgresSql.NOW, PostgresSql.DURABLY));
     }
 
     @Override

@@ -36,8 +36,9 @@ public record Schema(LockTable strategy, DatabaseDialect dialect, TableName tabl
         return read(prefix + "-" + dialect.schemaFamily() + ".sql");
     }
 
+    /** The folder is public: users name its files as locations of schemas. */
     private static List<String> read(String file) {
-        try (InputStream in = Schema.class.getResourceAsStream(file)) {
+        try (InputStream in = Schema.class.getResourceAsStream("/dev/holdfast/lock/jdbc/" + file)) {
             if (in == null) {
                 throw new IllegalStateException("schema file " + file + " is missing in the module");
             }
@@ -104,9 +105,7 @@ public record Schema(LockTable strategy, DatabaseDialect dialect, TableName tabl
     /** What to say when a right is missing. */
     public Remedy denied(String user, Throwable cause) {
         String rights = "SELECT, INSERT, UPDATE" + (strategy == LockTable.UNIQUE_INDEX ? ", DELETE" : "");
-        String sequence = strategy != LockTable.UNIQUE_INDEX
-                ? ""
-                : dialect.grantSequence(table, user);
+        String sequence = strategy != LockTable.UNIQUE_INDEX ? "" : dialect.grantSequence(table, user);
         return new Remedy.Configuration(
                 dialect.title() + " denies access to table '" + table + "' (" + cause.getMessage() + ")",
                 "run: GRANT " + rights + " ON " + table + " TO " + user + sequence);

@@ -113,8 +113,7 @@ public final class ExpiringRowBackend implements LockBackend {
     public static ExpiringRowBackend of(
             LockTable kind, Database database, @Nullable PostgresWakeups wakeups, LongSupplier nanoTime) {
         DatabaseDialect dialect = database.dialect();
-        Tokens tokens =
-                kind == LockTable.VERSION ? dialect.countedTokens() : dialect.sequenceTokens(database.table());
+        Tokens tokens = kind == LockTable.VERSION ? dialect.countedTokens() : dialect.sequenceTokens(database.table());
         RowShares shares = tokens.rowsGo()
                 ? null
                 : new RowShares(dialect, database.table(), wakeups == null ? MARK_MILLIS : CALLED_MARK_MILLIS);

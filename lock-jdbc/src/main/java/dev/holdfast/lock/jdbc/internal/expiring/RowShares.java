@@ -204,9 +204,7 @@ final class RowShares {
             if (changed != RowChange.NONE) {
                 return !held
                         ? RowChange.NONE
-                        : changed == RowChange.DONE_AND_AWAITED
-                                ? RowChange.DONE_AND_AWAITED
-                                : RowChange.DONE;
+                        : changed == RowChange.DONE_AND_AWAITED ? RowChange.DONE_AND_AWAITED : RowChange.DONE;
             }
         }
         throw conflict();

@@ -34,7 +34,12 @@ final class RowLocks implements AutoCloseable {
     private volatile boolean readOnlyDefault;
     private volatile boolean closed;
 
-    RowLocks(Database database, RowStatements sql, RowSessionPool sessions, ExecutorService executor, long timeoutMillis) {
+    RowLocks(
+            Database database,
+            RowStatements sql,
+            RowSessionPool sessions,
+            ExecutorService executor,
+            long timeoutMillis) {
         this.database = database;
         this.sql = sql;
         this.sessions = sessions;

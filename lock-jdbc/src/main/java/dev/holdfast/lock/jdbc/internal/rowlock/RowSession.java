@@ -53,7 +53,11 @@ public final class RowSession {
     private volatile @Nullable Statement waiting;
 
     private RowSession(
-            Connections connections, Connection connection, DatabaseDialect dialect, RowStatements sql, long deadlineNanos)
+            Connections connections,
+            Connection connection,
+            DatabaseDialect dialect,
+            RowStatements sql,
+            long deadlineNanos)
             throws SQLException {
         this.connections = connections;
         this.connection = connection;

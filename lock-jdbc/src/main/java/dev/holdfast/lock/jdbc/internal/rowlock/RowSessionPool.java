@@ -42,7 +42,12 @@ public final class RowSessionPool {
 
     /** With another time for which a connection is kept that is free again. */
     RowSessionPool(
-            Connections connections, DatabaseDialect dialect, RowStatements sql, int limit, Executor executor, long keepNanos) {
+            Connections connections,
+            DatabaseDialect dialect,
+            RowStatements sql,
+            int limit,
+            Executor executor,
+            long keepNanos) {
         this.keepNanos = keepNanos;
         this.connections = connections;
         this.dialect = dialect;

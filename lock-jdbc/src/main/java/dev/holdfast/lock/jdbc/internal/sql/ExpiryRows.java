@@ -72,7 +72,9 @@ public final class ExpiryRows {
     }
 
     public static String[] owners(List<Grant> grants) {
-        return grants.stream().map(grant -> StatementBinder.ownerOf(grant.acquisition())).toArray(String[]::new);
+        return grants.stream()
+                .map(grant -> StatementBinder.ownerOf(grant.acquisition()))
+                .toArray(String[]::new);
     }
 
     /** Collects the owners in the first column. */

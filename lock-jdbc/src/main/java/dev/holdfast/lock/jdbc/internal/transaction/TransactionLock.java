@@ -12,12 +12,8 @@ import dev.holdfast.lock.jdbc.internal.sql.TableName;
 import dev.holdfast.lock.jdbc.internal.sql.TransactionRow;
 import dev.holdfast.lock.spi.LockName;
 import java.sql.Connection;
-import java.sql.PreparedStatement;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A lock that lasts as long as the caller's transaction: the row of the name is written, and so locked by the database
@@ -114,7 +110,8 @@ public final class TransactionLock {
 
     /** PostgreSQL and {@link TransactionRow#stale} say 40001, MariaDB 1020; the code tells what InnoDB and H2 say of deadlocks. */
     private static boolean isStale(SQLException e) {
-        return e.getErrorCode() == RECORD_CHANGED || TransactionRow.SERIALIZATION.equals(e.getSQLState()) && e.getErrorCode() == 0;
+        return e.getErrorCode() == RECORD_CHANGED
+                || TransactionRow.SERIALIZATION.equals(e.getSQLState()) && e.getErrorCode() == 0;
     }
 
     /** PostgreSQL 55P03, MySQL and MariaDB 1205, H2 50200; the other conflicts are deadlocks and serialization failures. */

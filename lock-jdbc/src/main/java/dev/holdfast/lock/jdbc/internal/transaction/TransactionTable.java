@@ -29,7 +29,8 @@ public final class TransactionTable {
         // The dialect is not known yet: the settings for H2 are correct for all databases, and cost a thread.
         try (Connections connections = Connections.shared(dataSource, timeoutMillis);
                 BoundedExecutor executor = new BoundedExecutor(connections, DatabaseDialects.H2)) {
-            DatabaseDialect dialect = executor.run(timeoutMillis, connection -> DatabaseDialects.of(connection.getMetaData()));
+            DatabaseDialect dialect =
+                    executor.run(timeoutMillis, connection -> DatabaseDialects.of(connection.getMetaData()));
             SQLException missing = failureOf(executor, deadlineNanos, PROBE);
             if (missing == null) {
                 return;

@@ -79,7 +79,8 @@ final class BoundedExecutorTest {
                     config.setValidationTimeout(1_000);
                 });
                 BoundedExecutor executor = new BoundedExecutor(
-                        Connections.shared(pool, LONG_MILLIS), h2 ? DatabaseDialects.H2 : DatabaseDialects.POSTGRESQL)) {
+                        Connections.shared(pool, LONG_MILLIS),
+                        h2 ? DatabaseDialects.H2 : DatabaseDialects.POSTGRESQL)) {
             AtomicInteger around = new AtomicInteger();
             Thread worker = executor.run(
                     LONG_MILLIS,
@@ -101,7 +102,8 @@ final class BoundedExecutorTest {
         Set<Thread> asking = ConcurrentHashMap.newKeySet();
         AtomicBoolean worked = new AtomicBoolean();
         try (BoundedExecutor executor = new BoundedExecutor(
-                Connections.shared(hanging(scripted.dataSource(), left, asking), LONG_MILLIS), DatabaseDialects.POSTGRESQL)) {
+                Connections.shared(hanging(scripted.dataSource(), left, asking), LONG_MILLIS),
+                DatabaseDialects.POSTGRESQL)) {
             while (asking.isEmpty()) { // on a busy machine its thread may come too late to ask
                 assertThatThrownBy(() -> executor.run(
                                 20,
@@ -197,7 +199,8 @@ final class BoundedExecutorTest {
         CountDownLatch left = new CountDownLatch(1);
         Set<Thread> asking = ConcurrentHashMap.newKeySet();
         try (BoundedExecutor executor = new BoundedExecutor(
-                Connections.shared(hanging(scripted.dataSource(), left, asking), LONG_MILLIS), DatabaseDialects.POSTGRESQL)) {
+                Connections.shared(hanging(scripted.dataSource(), left, asking), LONG_MILLIS),
+                DatabaseDialects.POSTGRESQL)) {
             for (int i = 0; i < 5 || asking.size() < 2 && i < 1_000; i++) {
                 assertThatThrownBy(() -> executor.runForHold(5, connection -> true))
                         .hasMessageContaining("no answer within");

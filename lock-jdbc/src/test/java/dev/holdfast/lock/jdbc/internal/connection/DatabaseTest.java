@@ -152,7 +152,9 @@ final class DatabaseTest {
         open(JdbcStrategy.UNIQUE_INDEX, true, TIMEOUT_MILLIS, () -> {}).close();
         assertThat(scripted.statements())
                 .containsSubsequence(new Schema(
-                                LockTable.UNIQUE_INDEX, DatabaseDialects.POSTGRESQL, LockTable.UNIQUE_INDEX.defaultTable())
+                                LockTable.UNIQUE_INDEX,
+                                DatabaseDialects.POSTGRESQL,
+                                LockTable.UNIQUE_INDEX.defaultTable())
                         .statements()
                         .toArray(String[]::new));
     }

@@ -167,8 +167,7 @@ final class DriverParametersTest {
         }
         assertThatThrownBy(() -> check("jdbc:" + kind + "://h/db?" + names.split(" ")[0] + "x=true"))
                 .hasMessageContaining("does not support and would ignore: number 1, not counting those of holdfast;")
-                .hasMessageEndingWith(
-                        "; check its spelling and its case, or write a & of a password as %26");
+                .hasMessageEndingWith("; check its spelling and its case, or write a & of a password as %26");
     }
 
     /** A wrapper does not list the properties that it passes on; those without relation to TLS are not checked. */
@@ -226,7 +225,8 @@ final class DriverParametersTest {
     @Test
     void refusal_namesTheParametersThatBeginAlike_andNoOthers() {
         assertThatThrownBy(() -> check("jdbc:postgresql://h/db?loginTimeoutt=1"))
-                .hasMessageMatching(".*; parameters of the driver with the same beginning: \\[log\\w+(, log\\w+)*]; check .*")
+                .hasMessageMatching(
+                        ".*; parameters of the driver with the same beginning: \\[log\\w+(, log\\w+)*]; check .*")
                 .hasMessageContaining("loginTimeout");
     }
 }

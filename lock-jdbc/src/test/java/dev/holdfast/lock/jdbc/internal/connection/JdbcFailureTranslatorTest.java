@@ -144,7 +144,8 @@ final class JdbcFailureTranslatorTest {
                 .hasMessage(
                         "the database is open in another process (said); write ;AUTO_SERVER=TRUE in all processes, or use"
                                 + " H2's server");
-        assertThat(JdbcFailureTranslator.CONNECTING.translate("", new SQLException("The server does not support SSL.", "08006")))
+        assertThat(JdbcFailureTranslator.CONNECTING.translate(
+                        "", new SQLException("The server does not support SSL.", "08006")))
                 .isInstanceOf(LockConfigurationException.class)
                 .hasMessage(
                         "the database does not speak TLS (The server does not support SSL.); switch TLS on in the server,"

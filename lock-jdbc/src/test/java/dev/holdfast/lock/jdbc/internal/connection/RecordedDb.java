@@ -95,7 +95,8 @@ public final class RecordedDb {
     }
 
     public Database open(JdbcStrategy strategy, Runnable closeDataSource) {
-        var request = new Database.SchemaRequest(strategy.table(), strategy.table().defaultTable(), false);
+        var request =
+                new Database.SchemaRequest(strategy.table(), strategy.table().defaultTable(), false);
         Database database = Database.open(dataSource(), request, 5_000, closeDataSource);
         connections.set(0);
         forget();

@@ -31,7 +31,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class TransactionRunnerTest {
     private static boolean halfASecond(Connection connection, DatabaseDialect dialect) throws SQLException {
         try (Statement statement = connection.createStatement()) {
-            return statement.execute(dialect == DatabaseDialects.POSTGRESQL ? "SELECT pg_sleep(0.5)" : "SELECT SLEEP(0.5)");
+            return statement.execute(
+                    dialect == DatabaseDialects.POSTGRESQL ? "SELECT pg_sleep(0.5)" : "SELECT SLEEP(0.5)");
         }
     }
 
@@ -126,12 +127,13 @@ final class TransactionRunnerTest {
                     };
                 });
         AtomicInteger tries = new AtomicInteger();
-        new TransactionRunner(DatabaseDialects.H2).run(connection, System.nanoTime() + TimeUnit.SECONDS.toNanos(5), bounded -> {
-            if (tries.incrementAndGet() == 1) {
-                throw new SQLException("read-only", "25006");
-            }
-            return true;
-        });
+        new TransactionRunner(DatabaseDialects.H2)
+                .run(connection, System.nanoTime() + TimeUnit.SECONDS.toNanos(5), bounded -> {
+                    if (tries.incrementAndGet() == 1) {
+                        throw new SQLException("read-only", "25006");
+                    }
+                    return true;
+                });
         assertThat(seen).satisfies(value -> assertThat(value.get()).isBetween(1, 5_000));
         assertThat(timeout).as("as it was").hasValue(0);
     }

@@ -2,10 +2,10 @@ package dev.holdfast.lock.jdbc.internal.dialect;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
-import dev.holdfast.lock.testkit.server.network.FaultProxy;
 import dev.holdfast.lock.testkit.server.MariaDbServer;
 import dev.holdfast.lock.testkit.server.MySqlServer;
 import dev.holdfast.lock.testkit.server.PostgresServer;
+import dev.holdfast.lock.testkit.server.network.FaultProxy;
 import dev.holdfast.lock.testkit.server.process.ServerImage;
 import dev.holdfast.lock.testkit.server.process.ServerProcess;
 import java.io.IOException;

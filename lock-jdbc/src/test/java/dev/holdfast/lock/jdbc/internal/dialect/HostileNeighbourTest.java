@@ -113,7 +113,8 @@ final class HostileNeighbourTest {
             }
             statement.execute("GRANT SELECT, INSERT, UPDATE ON holdfast_transaction TO app");
             for (JdbcStrategy strategy : JdbcStrategy.values()) {
-                for (String sql : new Schema(strategy.table(), DatabaseDialects.POSTGRESQL, table(strategy)).statements()) {
+                for (String sql :
+                        new Schema(strategy.table(), DatabaseDialects.POSTGRESQL, table(strategy)).statements()) {
                     statement.execute(sql);
                 }
                 statement.execute("GRANT SELECT, INSERT, UPDATE ON " + table(strategy) + " TO app");

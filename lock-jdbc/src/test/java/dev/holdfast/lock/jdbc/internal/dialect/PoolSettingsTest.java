@@ -65,8 +65,8 @@ final class PoolSettingsTest {
         String table = SharedDb.newTable();
         try (HikariDataSource pool = shared.db().pool(config(isolation, autoCommit, readOnly))) {
             AtomicLong count = new AtomicLong();
-            LockBackend backend = JdbcLocks.builder(new CountingDataSource(
-                            pool, count, Product.isInnoDb(shared.db().dialect)))
+            LockBackend backend = JdbcLocks.builder(
+                            new CountingDataSource(pool, count, Product.isInnoDb(shared.db().dialect)))
                     .table(table)
                     .createTable(true)
                     .backend(LockClientOptions.defaults());

@@ -3,8 +3,8 @@ package dev.holdfast.lock.jdbc.internal.dialect;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.jdbc.JdbcStrategy;
-import dev.holdfast.lock.jdbc.internal.connection.RecordedDb.Answer;
 import dev.holdfast.lock.jdbc.internal.connection.RecordedDb;
+import dev.holdfast.lock.jdbc.internal.connection.RecordedDb.Answer;
 import dev.holdfast.lock.jdbc.internal.rowlock.LockedRowBackend;
 import dev.holdfast.lock.spi.LockBackend;
 import java.sql.SQLException;
@@ -25,7 +25,8 @@ public abstract class RecordedRowLocks {
 
     public final RecordedDb db = new RecordedDb(DatabaseDialects.POSTGRESQL);
     public final AtomicBoolean closed = new AtomicBoolean();
-    public final LockBackend backend = LockedRowBackend.of(db.open(JdbcStrategy.ROW_LOCK, () -> closed.set(true)), 1, 5_000);
+    public final LockBackend backend =
+            LockedRowBackend.of(db.open(JdbcStrategy.ROW_LOCK, () -> closed.set(true)), 1, 5_000);
 
     @AfterEach
     void close() {

@@ -6,15 +6,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockListing;
-import dev.holdfast.lock.jdbc.internal.connection.RecordedDb.Answer;
 import dev.holdfast.lock.jdbc.internal.connection.RecordedDb;
+import dev.holdfast.lock.jdbc.internal.connection.RecordedDb.Answer;
 import dev.holdfast.lock.jdbc.internal.expiring.ExpiryStatements;
 import dev.holdfast.lock.jdbc.internal.expiring.RowListing;
 import dev.holdfast.lock.jdbc.internal.expiring.RowState;
 import dev.holdfast.lock.jdbc.internal.expiring.RowStateRepository;
 import dev.holdfast.lock.jdbc.internal.expiring.SharedRow;
-import dev.holdfast.lock.jdbc.internal.sql.ExpiryRows.BesideShares;
 import dev.holdfast.lock.jdbc.internal.sql.ExpiryRows;
+import dev.holdfast.lock.jdbc.internal.sql.ExpiryRows.BesideShares;
 import dev.holdfast.lock.jdbc.internal.sql.LockStatements;
 import dev.holdfast.lock.jdbc.internal.sql.PostgresSql;
 import dev.holdfast.lock.jdbc.internal.sql.RowStatements;
@@ -91,7 +91,8 @@ final class RowRulesTest {
     @Test
     void owners_ofReaders_areToldFromLocks() {
         assertThat(StatementBinder.ownerOf(new AcquisitionId("a", OWNER))).isEqualTo(OWNER.toString());
-        assertThat(StatementBinder.ownerOf(new AcquisitionId("a", OWNER, Demand.SHARED))).isEqualTo("s" + OWNER);
+        assertThat(StatementBinder.ownerOf(new AcquisitionId("a", OWNER, Demand.SHARED)))
+                .isEqualTo("s" + OWNER);
         assertThat(StatementBinder.ownerOf(new AcquisitionId("a", OWNER, new Demand.Permits(1, 2))))
                 .isEqualTo(OWNER.toString());
     }
@@ -102,9 +103,11 @@ final class RowRulesTest {
         assertThat(counted).isEqualTo(new Tokens("1", "", " + 1"));
         assertThat(counted.next("held.token")).isEqualTo("held.token + 1");
         assertThat(counted.rowsGo()).isFalse();
-        assertThat(DatabaseDialects.POSTGRESQL.countedTokens().next("token")).isEqualTo("token OPERATOR(pg_catalog.+) 1");
+        assertThat(DatabaseDialects.POSTGRESQL.countedTokens().next("token"))
+                .isEqualTo("token OPERATOR(pg_catalog.+) 1");
         TableName table = new TableName("shop.locks");
-        for (DatabaseDialect dialect : new DatabaseDialect[] {DatabaseDialects.POSTGRESQL, DatabaseDialects.MARIADB, DatabaseDialects.H2}) {
+        for (DatabaseDialect dialect :
+                new DatabaseDialect[] {DatabaseDialects.POSTGRESQL, DatabaseDialects.MARIADB, DatabaseDialects.H2}) {
             Tokens drawn = dialect.sequenceTokens(table);
             String next = switch (Product.of(dialect)) {
                 case POSTGRESQL -> "pg_catalog.nextval('shop.locks_token')";
@@ -115,7 +118,8 @@ final class RowRulesTest {
             assertThat(drawn.next("token")).isEqualTo(next);
             assertThat(drawn.rowsGo()).isTrue();
         }
-        assertThatThrownBy(() -> DatabaseDialects.MYSQL.sequenceTokens(table)).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> DatabaseDialects.MYSQL.sequenceTokens(table))
+                .isInstanceOf(IllegalArgumentException.class);
     }
 
     /** The remaining time comes back above every token. */
@@ -123,7 +127,8 @@ final class RowRulesTest {
     @CsvSource({"7, 7, 0", "4611686018427387904, 0, -1", "4611686018427388604, 0, 700"})
     void mySql_keyIsATokenOrTheRemainingTime(long key, long token, long remaining) throws Exception {
         RecordedDb db = new RecordedDb(DatabaseDialects.MYSQL);
-        LockStatements statements = DatabaseDialects.MYSQL.lockStatements(TABLE, DatabaseDialects.MYSQL.countedTokens());
+        LockStatements statements =
+                DatabaseDialects.MYSQL.lockStatements(TABLE, DatabaseDialects.MYSQL.countedTokens());
         db.on("UPDATE", call -> Answer.row(key));
         assertThat(statements.tryAcquire(db.connection(), request()))
                 .isEqualTo(token > 0 ? granted(token) : new AcquireResult.Busy(remaining, null));
@@ -133,7 +138,8 @@ final class RowRulesTest {
     @Test
     void mySql_statementsOfAnAttempt_goByWhatWasFound() throws Exception {
         RecordedDb db = new RecordedDb(DatabaseDialects.MYSQL);
-        LockStatements statements = DatabaseDialects.MYSQL.lockStatements(TABLE, DatabaseDialects.MYSQL.countedTokens());
+        LockStatements statements =
+                DatabaseDialects.MYSQL.lockStatements(TABLE, DatabaseDialects.MYSQL.countedTokens());
         db.on("INSERT INTO", call -> Answer.row(1L));
         assertThat(statements.tryAcquire(db.connection(), request())).isEqualTo(granted(1));
         assertThat(kinds(db)).containsExactly("take", "update", "insert");
@@ -146,7 +152,8 @@ final class RowRulesTest {
         assertThat(kinds(db)).as("after recent contention").containsExactly("update");
 
         db.forget();
-        LockStatements idle = DatabaseDialects.MARIADB.lockStatements(TABLE, DatabaseDialects.MARIADB.sequenceTokens(TABLE));
+        LockStatements idle =
+                DatabaseDialects.MARIADB.lockStatements(TABLE, DatabaseDialects.MARIADB.sequenceTokens(TABLE));
         idle.tryAcquire(db.connection(), request());
         assertThat(kinds(db)).as("where rows go").containsExactly("insert");
     }
@@ -161,7 +168,8 @@ final class RowRulesTest {
     @Test
     void mySql_renewalOfVeryMany_isSplit_andASecondStatementTellsWhichOfAChunk() throws Exception {
         RecordedDb db = new RecordedDb(DatabaseDialects.MYSQL);
-        LockStatements statements = DatabaseDialects.MYSQL.lockStatements(TABLE, DatabaseDialects.MYSQL.countedTokens());
+        LockStatements statements =
+                DatabaseDialects.MYSQL.lockStatements(TABLE, DatabaseDialects.MYSQL.countedTokens());
         List<Grant> grants = new ArrayList<>();
         for (int i = 0; i < 5_002; i++) {
             grants.add(grant("name/" + i));

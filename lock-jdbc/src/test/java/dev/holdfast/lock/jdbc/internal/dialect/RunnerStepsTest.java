@@ -3,8 +3,8 @@ package dev.holdfast.lock.jdbc.internal.dialect;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.holdfast.lock.jdbc.internal.connection.RecordedDb.Answer;
 import dev.holdfast.lock.jdbc.internal.connection.RecordedDb;
+import dev.holdfast.lock.jdbc.internal.connection.RecordedDb.Answer;
 import dev.holdfast.lock.jdbc.internal.connection.TransactionRunner;
 import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
 import dev.holdfast.lock.jdbc.internal.sql.SqlWork;
@@ -78,7 +78,10 @@ final class RunnerStepsTest {
                                 "1: SET SESSION transaction_read_only = @holdfast_read_only",
                                 "1 setAutoCommit false")),
                 Arguments.of(
-                        DatabaseDialects.H2, true, true, List.of("1 setReadOnly false", "1: " + WORK, "1 setReadOnly true")));
+                        DatabaseDialects.H2,
+                        true,
+                        true,
+                        List.of("1 setReadOnly false", "1: " + WORK, "1 setReadOnly true")));
     }
 
     private static List<String> steps(RecordedDb db) {
@@ -218,10 +221,11 @@ final class RunnerStepsTest {
         assertThat(new TransactionRunner(DatabaseDialects.H2).run(db.connection(), in(9_000), thirdTime))
                 .isEqualTo(3);
         tries.set(0);
-        assertThatThrownBy(() -> new TransactionRunner(DatabaseDialects.H2).run(db.connection(), in(9_000), connection -> {
-                    tries.incrementAndGet();
-                    throw new SQLException("broken", "08006");
-                }))
+        assertThatThrownBy(() -> new TransactionRunner(DatabaseDialects.H2)
+                        .run(db.connection(), in(9_000), connection -> {
+                            tries.incrementAndGet();
+                            throw new SQLException("broken", "08006");
+                        }))
                 .hasMessage("broken");
         assertThat(tries).hasValue(1);
     }

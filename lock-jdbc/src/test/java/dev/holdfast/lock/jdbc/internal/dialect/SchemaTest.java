@@ -164,8 +164,8 @@ final class SchemaTest {
     void missingColumns_otherFailures_areThrown() {
         SQLException gone = new SQLException("gone", "08006");
         ScriptedDatabase scripted = ScriptedDatabase.postgres().refuse("SELECT 1 FROM t WHERE FALSE", gone);
-        assertThatThrownBy(() ->
-                        schema(JdbcStrategy.VERSION, DatabaseDialects.POSTGRESQL, "t").missingColumns(scripted.connection()))
+        assertThatThrownBy(() -> schema(JdbcStrategy.VERSION, DatabaseDialects.POSTGRESQL, "t")
+                        .missingColumns(scripted.connection()))
                 .isSameAs(gone);
     }
 
@@ -217,7 +217,8 @@ final class SchemaTest {
         assertThat(DatabaseDialects.H2.now()).isEqualTo("CURRENT_TIMESTAMP(6)");
         assertThat(DatabaseDialects.MYSQL.now()).isEqualTo("UTC_TIMESTAMP(6)");
         assertThat(DatabaseDialects.POSTGRESQL.now()).isEqualTo("pg_catalog.clock_timestamp()");
-        assertThat(DatabaseDialects.MYSQL.nowPlusMillis("?")).isEqualTo("UTC_TIMESTAMP(6) + INTERVAL ? * 1000 MICROSECOND");
+        assertThat(DatabaseDialects.MYSQL.nowPlusMillis("?"))
+                .isEqualTo("UTC_TIMESTAMP(6) + INTERVAL ? * 1000 MICROSECOND");
         assertThat(DatabaseDialects.POSTGRESQL.nowPlusMillis("?"))
                 .isEqualTo("(pg_catalog.clock_timestamp() OPERATOR(pg_catalog.+) (? OPERATOR(pg_catalog.*) interval '1"
                         + " millisecond'))");

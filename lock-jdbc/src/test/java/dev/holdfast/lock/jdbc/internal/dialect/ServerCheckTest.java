@@ -105,11 +105,13 @@ final class ServerCheckTest {
                 "group_replication_single_primary_mode",
                 "OFF");
         if (strategy == JdbcStrategy.VERSION) {
-            assertThat(logged(() -> ServerCheck.requireOneWriter(strategy.table(), DatabaseDialects.MYSQL.title(), group)))
+            assertThat(logged(() ->
+                            ServerCheck.requireOneWriter(strategy.table(), DatabaseDialects.MYSQL.title(), group)))
                     .containsOnlyOnce("WARN")
                     .contains("several servers accept writes (group_replication_single_primary_mode = OFF)");
         } else {
-            assertThatThrownBy(() -> ServerCheck.requireOneWriter(strategy.table(), DatabaseDialects.MYSQL.title(), group))
+            assertThatThrownBy(
+                            () -> ServerCheck.requireOneWriter(strategy.table(), DatabaseDialects.MYSQL.title(), group))
                     .isInstanceOf(LockConfigurationException.class)
                     .hasMessageContaining("group_replication_single_primary_mode = OFF");
         }
@@ -147,12 +149,14 @@ final class ServerCheckTest {
     @Test
     void requireOneWriter_galera_saysWhy() {
         Map<String, String> galera = Map.of("wsrep_on", "ON");
-        assertThatThrownBy(() -> ServerCheck.requireOneWriter(JdbcStrategy.ROW_LOCK.table(), DatabaseDialects.MARIADB.title(), galera))
+        assertThatThrownBy(() -> ServerCheck.requireOneWriter(
+                        JdbcStrategy.ROW_LOCK.table(), DatabaseDialects.MARIADB.title(), galera))
                 .hasMessage(
                         "strategy ROW_LOCK is not for a cluster with several servers that accept writes (wsrep_on = ON):"
                                 + " each of them locks its own copy of a row, so that a lock would have two holders;"
                                 + " use strategy VERSION");
-        assertThatThrownBy(() -> ServerCheck.requireOneWriter(JdbcStrategy.UNIQUE_INDEX.table(), DatabaseDialects.MARIADB.title(), galera))
+        assertThatThrownBy(() -> ServerCheck.requireOneWriter(
+                        JdbcStrategy.UNIQUE_INDEX.table(), DatabaseDialects.MARIADB.title(), galera))
                 .hasMessage(
                         "strategy UNIQUE_INDEX is not for a cluster with several servers that accept writes (wsrep_on ="
                                 + " ON): its sequence needs other settings there, with which tokens were not tested;"
@@ -174,11 +178,15 @@ final class ServerCheckTest {
             for (JdbcStrategy strategy : JdbcStrategy.values()) {
                 ServerCheck.requireOneWriter(strategy.table(), DatabaseDialects.MYSQL.title(), Map.of());
                 ServerCheck.requireOneWriter(
-                        strategy.table(), DatabaseDialects.MYSQL.title(), Map.of("innodb_flush_log_at_trx_commit", "1", "wsrep_on", "OFF"));
+                        strategy.table(),
+                        DatabaseDialects.MYSQL.title(),
+                        Map.of("innodb_flush_log_at_trx_commit", "1", "wsrep_on", "OFF"));
             }
             assertThat(log.ours()).isEmpty();
             ServerCheck.requireOneWriter(
-                    JdbcStrategy.ROW_LOCK.table(), DatabaseDialects.MYSQL.title(), Map.of("innodb_flush_log_at_trx_commit", "0"));
+                    JdbcStrategy.ROW_LOCK.table(),
+                    DatabaseDialects.MYSQL.title(),
+                    Map.of("innodb_flush_log_at_trx_commit", "0"));
             assertThat(log.ours())
                     .singleElement()
                     .asString()
@@ -192,7 +200,8 @@ final class ServerCheckTest {
     @Test
     void require_asksInTheServersOwnWay() throws Exception {
         ScriptedDatabase group = ScriptedDatabase.mySql().answer("SHOW GLOBAL VARIABLES", "WSREP_on", "ON");
-        assertThatThrownBy(() -> DatabaseDialects.MYSQL.requireSafeServer(group.connection(), JdbcStrategy.ROW_LOCK.table()))
+        assertThatThrownBy(() ->
+                        DatabaseDialects.MYSQL.requireSafeServer(group.connection(), JdbcStrategy.ROW_LOCK.table()))
                 .hasMessageContaining("wsrep_on = ON");
         ScriptedDatabase h2 = new ScriptedDatabase("H2", "2.3");
         DatabaseDialects.H2.requireSafeServer(h2.connection(), JdbcStrategy.VERSION.table());

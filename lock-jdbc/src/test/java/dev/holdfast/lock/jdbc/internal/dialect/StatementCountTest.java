@@ -78,8 +78,7 @@ final class StatementCountTest {
 
             assertThat(result).isInstanceOf(AcquireResult.Busy.class);
             assertThat(((AcquireResult.Busy) result).remainingMillis()).isBetween(1L, 60_000L);
-            assertThat(counted.statements() - before)
-                    .isEqualTo(Product.isInnoDb(shared.db().dialect) ? 2 : 1);
+            assertThat(counted.statements() - before).isEqualTo(Product.isInnoDb(shared.db().dialect) ? 2 : 1);
 
             before = counted.statements();
             tryAcquire(counted.backend, "busy");

@@ -15,8 +15,8 @@ import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.jdbc.JdbcStrategy;
 import dev.holdfast.lock.jdbc.internal.connection.Database;
-import dev.holdfast.lock.jdbc.internal.connection.RecordedDb.Answer;
 import dev.holdfast.lock.jdbc.internal.connection.RecordedDb;
+import dev.holdfast.lock.jdbc.internal.connection.RecordedDb.Answer;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
 import dev.holdfast.lock.jdbc.internal.notification.PostgresWakeups;
 import dev.holdfast.lock.jdbc.internal.rowlock.RowTicket;
@@ -57,7 +57,8 @@ final class ExpiringRowBackendTest {
 
     private LockBackend backend(JdbcStrategy strategy, boolean called) {
         Database database = db.open(strategy);
-        return ExpiringRowBackend.of(strategy.table(), database, called ? new PostgresWakeups(database) : null, nanos::get);
+        return ExpiringRowBackend.of(
+                strategy.table(), database, called ? new PostgresWakeups(database) : null, nanos::get);
     }
 
     private static Answer busy(long remainingMillis) {
@@ -375,8 +376,8 @@ final class ExpiringRowBackendTest {
     @Test
     void close_closesTheDataSource_andRefusesWhatComesThen() {
         AtomicInteger closed = new AtomicInteger();
-        LockBackend backend =
-                ExpiringRowBackend.of(JdbcStrategy.VERSION.table(), db.open(JdbcStrategy.VERSION, closed::incrementAndGet));
+        LockBackend backend = ExpiringRowBackend.of(
+                JdbcStrategy.VERSION.table(), db.open(JdbcStrategy.VERSION, closed::incrementAndGet));
 
         backend.close();
 

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.Demand;
-import dev.holdfast.lock.jdbc.internal.connection.RecordedDb.Answer;
 import dev.holdfast.lock.jdbc.internal.connection.RecordedDb;
+import dev.holdfast.lock.jdbc.internal.connection.RecordedDb.Answer;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialect;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
 import dev.holdfast.lock.jdbc.internal.dialect.LockTable;
@@ -136,7 +136,8 @@ final class ExpiryStatementsTest {
         maria.on(FREE, call -> {
             throw new SQLException("UPDATE command denied", "42000", 1142);
         });
-        assertThatThrownBy(() -> statements(DatabaseDialects.MARIADB).release(maria.connection(), grant(Demand.EXCLUSIVE)))
+        assertThatThrownBy(
+                        () -> statements(DatabaseDialects.MARIADB).release(maria.connection(), grant(Demand.EXCLUSIVE)))
                 .as("there is no notification that could be left out")
                 .hasMessage("UPDATE command denied");
     }
@@ -248,7 +249,8 @@ final class ExpiryStatementsTest {
                                 ? Answer.row("abc", 4L, 9_000L, 1_000L, "4711 host-1 driver", "", 2_000L, 1)
                                 : Answer.row((Object) null));
 
-        AcquireResult answer = statements(DatabaseDialects.POSTGRESQL).tryAcquire(db.connection(), request(demand(kind), 1));
+        AcquireResult answer =
+                statements(DatabaseDialects.POSTGRESQL).tryAcquire(db.connection(), request(demand(kind), 1));
 
         assertThat(answer).isEqualTo(new AcquireResult.Busy(read ? 7_000 : remaining, null));
         assertThat(db.calls("SELECT COALESCE(owner, '')")).hasSize(read ? 1 : 0);
@@ -264,7 +266,8 @@ final class ExpiryStatementsTest {
         Grant permit = new Grant(new AcquisitionId("c", OwnerId.random(), TWO), 5, 60_000, 1, null);
         db.on("= ANY(?)", call -> Answer.row("s" + alone));
 
-        ExpiryStatements.Renewed renewed = statements(DatabaseDialects.H2).renew(db.connection(), List.of(reader, lock, permit));
+        ExpiryStatements.Renewed renewed =
+                statements(DatabaseDialects.H2).renew(db.connection(), List.of(reader, lock, permit));
 
         assertThat(renewed.renewed()).isEqualTo(Set.of(alone));
         assertThat(renewed.unknown()).isEmpty();

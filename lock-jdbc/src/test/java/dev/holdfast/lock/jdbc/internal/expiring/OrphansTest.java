@@ -189,8 +189,9 @@ final class OrphansTest {
             acquisitions.add(BackendDriver.newAcquisition("late/" + i));
         }
         try (Database database = db.open(JdbcStrategy.VERSION)) {
-            Orphans orphans =
-                    new Orphans(database, new ExpiryStatements(DatabaseDialects.H2, table, DatabaseDialects.H2.countedTokens(), null));
+            Orphans orphans = new Orphans(
+                    database,
+                    new ExpiryStatements(DatabaseDialects.H2, table, DatabaseDialects.H2.countedTokens(), null));
             db.on("SET owner = NULL", call -> {
                 threads.add(Thread.currentThread());
                 int number = acquisitions.stream()

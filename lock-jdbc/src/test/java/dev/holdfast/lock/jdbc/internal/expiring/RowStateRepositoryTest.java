@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.HolderInfo;
-import dev.holdfast.lock.jdbc.internal.connection.RecordedDb.Answer;
 import dev.holdfast.lock.jdbc.internal.connection.RecordedDb;
+import dev.holdfast.lock.jdbc.internal.connection.RecordedDb.Answer;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialect;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
 import dev.holdfast.lock.jdbc.internal.dialect.LockTable;
@@ -126,7 +126,8 @@ final class RowStateRepositoryTest {
         assertThat(states(DatabaseDialects.MARIADB).read(db.connection(), NAME))
                 .isEqualTo(row("abc", new SharedRow(3, null, List.of()), true));
         db.on("COALESCE", call -> Answer.row("abc", 7L, 3_000L, 1_000L, HOLDER, "3;", 4_000L, 0));
-        assertThat(states(DatabaseDialects.MARIADB).read(db.connection(), NAME).live()).isFalse();
+        assertThat(states(DatabaseDialects.MARIADB).read(db.connection(), NAME).live())
+                .isFalse();
         assertThat(db.calls()).hasSize(2);
     }
 
@@ -140,7 +141,9 @@ final class RowStateRepositoryTest {
         RowState read = row("sabc", SharedRow.NOTHING, true);
         Share late = new Share("c", Demand.SHARED, 0, 8, 9_000, 2_000, HOLDER);
         RowState held = read.held(new SharedRow(3, null, List.of(late)), 8);
-        db.on("SET expires", call -> dialect == DatabaseDialects.POSTGRESQL ? Answer.row((Object) null) : Answer.count(1));
+        db.on(
+                "SET expires",
+                call -> dialect == DatabaseDialects.POSTGRESQL ? Answer.row((Object) null) : Answer.count(1));
 
         assertThat(states(dialect).change(connection, read, held, false)).isEqualTo(RowChange.DONE);
         assertThat(states(dialect).change(connection, read, read.marked(new SharedRow(4, null, List.of())), false))

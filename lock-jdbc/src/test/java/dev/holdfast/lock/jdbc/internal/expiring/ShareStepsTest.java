@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.Demand;
-import dev.holdfast.lock.jdbc.internal.connection.RecordedDb.Answer;
 import dev.holdfast.lock.jdbc.internal.connection.RecordedDb;
+import dev.holdfast.lock.jdbc.internal.connection.RecordedDb.Answer;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
 import dev.holdfast.lock.jdbc.internal.dialect.LockTable;
 import dev.holdfast.lock.jdbc.internal.expiring.SharedRow.Mark;

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.jdbc.JdbcStrategy;
 import dev.holdfast.lock.jdbc.internal.connection.Database;
-import dev.holdfast.lock.jdbc.internal.connection.RecordedDb.Answer;
 import dev.holdfast.lock.jdbc.internal.connection.RecordedDb;
+import dev.holdfast.lock.jdbc.internal.connection.RecordedDb.Answer;
 import dev.holdfast.lock.jdbc.internal.connection.Threads;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialect;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
@@ -141,7 +141,8 @@ final class RowLocksTest {
     @Test
     void timeoutMillis_isWhatADriverCanCount() {
         RecordedDb db = new RecordedDb(DatabaseDialects.POSTGRESQL);
-        assertThat(locks(db, DatabaseDialects.POSTGRESQL, 5_000).timeoutMillis()).isEqualTo(5_000);
+        assertThat(locks(db, DatabaseDialects.POSTGRESQL, 5_000).timeoutMillis())
+                .isEqualTo(5_000);
         assertThat(locks(db, DatabaseDialects.POSTGRESQL, Long.MAX_VALUE).timeoutMillis())
                 .isEqualTo(Integer.MAX_VALUE);
     }

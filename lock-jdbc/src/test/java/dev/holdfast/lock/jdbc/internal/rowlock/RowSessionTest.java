@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.jdbc.internal.connection.Connections;
-import dev.holdfast.lock.jdbc.internal.connection.RecordedDb.Answer;
 import dev.holdfast.lock.jdbc.internal.connection.RecordedDb;
+import dev.holdfast.lock.jdbc.internal.connection.RecordedDb.Answer;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialect;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
 import dev.holdfast.lock.jdbc.internal.dialect.LockTable;
@@ -71,7 +71,12 @@ final class RowSessionTest {
     @ParameterizedTest
     @MethodSource("defaults")
     void connection_isTakenOutOfItsDefaults_andGivenBackAsItCame(
-            DatabaseDialect dialect, boolean readOnly, int isolation, boolean autoCommit, List<String> taken, List<String> back)
+            DatabaseDialect dialect,
+            boolean readOnly,
+            int isolation,
+            boolean autoCommit,
+            List<String> taken,
+            List<String> back)
             throws Exception {
         RecordedDb db = new RecordedDb(dialect);
         db.readOnly = readOnly;
@@ -183,8 +188,8 @@ final class RowSessionTest {
     /** PostgreSQL has aborted the transaction; the others go on with it. */
     @ParameterizedTest
     @MethodSource("failures")
-    void tryLock_inConflict_isBusy_whatElseFails_isThrown(DatabaseDialect dialect, SQLException conflict, List<String> then)
-            throws Exception {
+    void tryLock_inConflict_isBusy_whatElseFails_isThrown(
+            DatabaseDialect dialect, SQLException conflict, List<String> then) throws Exception {
         RecordedDb db = new RecordedDb(dialect);
         RowSession session = open(db, dialect);
         AtomicReference<SQLException> failure = new AtomicReference<>(conflict);
@@ -296,7 +301,8 @@ final class RowSessionTest {
         session.unlock(654);
         assertThat(session.usedNanos() - afterNanos).isNotNegative();
 
-        assertThat(db.events()).containsExactly("1: SELECT 1", Product.isInnoDb(dialect) ? "1: ROLLBACK" : "1 rollback");
+        assertThat(db.events())
+                .containsExactly("1: SELECT 1", Product.isInnoDb(dialect) ? "1: ROLLBACK" : "1 rollback");
         assertThat(db.timeouts()).containsExactly(321, 654);
     }
 

@@ -46,7 +46,8 @@ final class RunbookTest {
     void query_ofThePage_findsTheHolder_andNobody(SharedDb shared, JdbcStrategy strategy) throws Exception {
         Db db = shared.db();
         TableName table = new TableName(SharedDb.newTable());
-        String query = query(db, strategy).replace(strategy.table().defaultTable().text(), table.text());
+        String query =
+                query(db, strategy).replace(strategy.table().defaultTable().text(), table.text());
         try (HikariDataSource pool = db.pool(config -> {})) {
             LockBackend backend = JdbcLocks.builder(pool)
                     .strategy(strategy)

@@ -11,7 +11,8 @@ final class StatementBinderTest {
 
     @Test
     void storable_usualText_isAsItIs() {
-        assertThat(StatementBinder.storable(new Identity("me, \u00e9 " + PAIR, "h", 1))).isEqualTo("1 h me, \u00e9 " + PAIR);
+        assertThat(StatementBinder.storable(new Identity("me, \u00e9 " + PAIR, "h", 1)))
+                .isEqualTo("1 h me, \u00e9 " + PAIR);
     }
 
     @Test
@@ -23,6 +24,7 @@ final class StatementBinderTest {
     @Test
     void storable_cutWithinACharacter_leavesNoHalfOfIt() {
         String beforeThePair = "x".repeat(500 - "1 h ".length() - 1);
-        assertThat(StatementBinder.storable(new Identity(beforeThePair + PAIR, "h", 1))).isEqualTo("1 h " + beforeThePair + "?");
+        assertThat(StatementBinder.storable(new Identity(beforeThePair + PAIR, "h", 1)))
+                .isEqualTo("1 h " + beforeThePair + "?");
     }
 }

@@ -156,7 +156,8 @@ final class TransactionLockTest {
             Duration bound = Duration.ofMillis(1_900);
             Duration waited = Shortest.of(bound, () -> {
                 long begun = System.nanoTime();
-                assertThatThrownBy(() -> MySqlDialect.lockBySession(other, key, 1)).isInstanceOf(SQLException.class);
+                assertThatThrownBy(() -> MySqlDialect.lockBySession(other, key, 1))
+                        .isInstanceOf(SQLException.class);
                 return Duration.ofNanos(System.nanoTime() - begun);
             });
             assertThat(waited).isLessThan(bound);

@@ -1,0 +1,128 @@
+package dev.holdfast.lock.redis.internal.backend;
+
+import dev.holdfast.lock.Demand;
+import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.redis.RedisSettings;
+import dev.holdfast.lock.redis.internal.connection.RedisCalls;
+import dev.holdfast.lock.redis.internal.connection.RedisFailures;
+import dev.holdfast.lock.redis.internal.script.RedisDemandScripts;
+import dev.holdfast.lock.redis.internal.script.RedisKeys;
+import dev.holdfast.lock.redis.internal.script.RedisScript;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.RenewResult;
+import io.lettuce.core.cluster.SlotHash;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** Renews the leases of many grants in as few commands as their slots allow. Thread-safe, never blocks. */
+final class RedisRenewal {
+    private static final int RENEWALS_A_COMMAND = 100;
+    /** What the script answers besides renewed, gone and somebody else's. */
+    private static final long NOT_AMONG_THE_HOLDERS = 3;
+
+    private final RedisSettings settings;
+    private final boolean cluster;
+    private final RedisCalls calls;
+    private final AcquireSender sender;
+
+    RedisRenewal(RedisSettings settings, boolean cluster, RedisCalls calls, AcquireSender sender) {
+        this.settings = settings;
+        this.cluster = cluster;
+        this.calls = calls;
+        this.sender = sender;
+    }
+
+    /** The handle of a grant whose first lease is shorter than the one that a renewal gives it. */
+    record AskedLease(long millis) {}
+
+    private static long fullLeaseMillis(Grant grant) {
+        return grant.handle() instanceof AskedLease asked ? asked.millis() : grant.leaseMillis();
+    }
+
+    private String stateKey(Grant grant) {
+        return RedisKeys.of(settings.prefix(), grant.acquisition().name()).lock();
+    }
+
+    CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
+        RenewResult[] results = new RenewResult[grants.size()];
+        List<CompletableFuture<Void>> parts = new ArrayList<>();
+        for (List<Integer> part : parts(grants)) {
+            parts.add(renew(grants, part, results, timeoutMillis));
+        }
+        CompletableFuture<List<RenewResult>> told = new CompletableFuture<>();
+        CompletableFuture.allOf(parts.toArray(CompletableFuture[]::new)).whenComplete((nothing, failure) -> {
+            told.complete(List.of(results));
+        });
+        return told;
+    }
+
+    /** Splits grants, by their positions, into what one command can carry: locks held alone, or shares and permits. */
+    private List<List<Integer>> parts(List<Grant> grants) {
+        Map<Integer, List<Integer>> parts = new LinkedHashMap<>();
+        for (int i = 0; i < grants.size(); i++) {
+            String lockKey = stateKey(grants.get(i));
+            int part = cluster ? SlotHash.getSlot(lockKey) : i / RENEWALS_A_COMMAND;
+            int script = isAlone(grants.get(i)) ? 0 : 1;
+            parts.computeIfAbsent(2 * part + script, key -> new ArrayList<>()).add(i);
+        }
+        return List.copyOf(parts.values());
+    }
+
+    private static boolean isAlone(Grant grant) {
+        return grant.demand() instanceof Demand.Exclusive;
+    }
+
+    private CompletableFuture<Void> renew(
+            List<Grant> grants, List<Integer> part, RenewResult[] results, long timeoutMillis) {
+        List<String> lockKeys = new ArrayList<>(part.size());
+        List<String> args = new ArrayList<>(part.size() * 3 + 1);
+        args.add(Long.toString(settings.memoryMillis()));
+        for (int i : part) {
+            Grant grant = grants.get(i);
+            lockKeys.add(stateKey(grant));
+            args.add(grant.acquisition().owner().toString());
+            args.add(Long.toString(fullLeaseMillis(grant)));
+            args.add(Long.toString(grant.token()));
+        }
+        RedisScript script = isAlone(grants.get(part.get(0))) ? RedisScript.RENEW : RedisDemandScripts.RENEW;
+        return calls.script(script, lockKeys.toArray(String[]::new), args.toArray(String[]::new), timeoutMillis)
+                .<CompletableFuture<Void>>handle((reply, failure) -> {
+                    if (failure != null && part.size() > 1 && RedisFailures.isTryAgain(failure)) {
+                        return CompletableFuture.allOf(part.stream()
+                                .map(one -> renew(grants, List.of(one), results, timeoutMillis))
+                                .toArray(CompletableFuture[]::new));
+                    }
+                    for (int k = 0; k < part.size(); k++) {
+                        Grant grant = grants.get(part.get(k));
+                        results[part.get(k)] =
+                                renewal(grant, failure == null ? RedisLockBackend.number(reply, k) : -1, failure);
+                    }
+                    return CompletableFuture.completedFuture(null);
+                })
+                .thenCompose(Function.identity());
+    }
+
+    private RenewResult renewal(Grant grant, long answer, @Nullable Throwable failure) {
+        if (failure != null) {
+            Throwable told = RedisFailures.TRANSLATOR.translate("renewal", failure);
+            return new RenewResult.Unknown(String.valueOf(told.getMessage()), told);
+        }
+        if (answer == 1) {
+            return new RenewResult.Renewed(fullLeaseMillis(grant));
+        }
+        sender.ended(grant.acquisition().owner().toString());
+        return new RenewResult.Lost(
+                LossReason.REVOKED,
+                answer == 0
+                        ? "its key is gone: deleted, expired, evicted, or lost with the server's data"
+                        : answer == NOT_AMONG_THE_HOLDERS
+                                ? "it is no longer among the holders: its lease has ended, or somebody has ended it"
+                                : "its key belongs to another owner");
+    }
+}

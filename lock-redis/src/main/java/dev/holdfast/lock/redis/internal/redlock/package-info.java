@@ -1,0 +1,5 @@
+/**
+ * Redlock: the votes of a majority of independent masters.
+ */
+@org.jspecify.annotations.NullMarked
+package dev.holdfast.lock.redis.internal.redlock;

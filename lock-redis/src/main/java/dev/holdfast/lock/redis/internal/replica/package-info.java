@@ -1,0 +1,5 @@
+/**
+ * Waits until replicas have confirmed a grant.
+ */
+@org.jspecify.annotations.NullMarked
+package dev.holdfast.lock.redis.internal.replica;

@@ -1,0 +1,88 @@
+package dev.holdfast.lock.redis.internal.script;
+
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which attempt of an acquisition has the last word, where an attempt may take its own grant back. An attempt that was
+ * given up may still end after the next one has begun, so attempts have rounds, which rise:
+ *
+ * <ul>
+ *   <li>The state on the server has the round of the last attempt, and an attempt takes back grants of its own and of
+ *       earlier rounds only, whenever that arrives.
+ *   <li>An attempt grants only if no later one has begun, which may have taken back what this one was granted.
+ *   <li>Once an attempt has granted, none takes anything back until the acquisition has ended.
+ *   <li>An attempt whose grant comes after that end takes it back itself: the abandonment may have come before the grant.
+ * </ul>
+ *
+ * Thread-safe, never blocks.
+ */
+public final class AttemptGenerations {
+    /** What becomes of an attempt that has its grant. */
+    public enum Verdict {
+        /** It may say so. */
+        GRANTED,
+        /** A later attempt has begun, and decides. */
+        OVERTAKEN,
+        /** Nobody wants it any more: the attempt is to take it back. */
+        ENDED
+    }
+
+    /**
+     * An acquisition that is asked for.
+     *
+     * @param latest the last round that has begun
+     * @param granted the last round that has granted, 0 if none has
+     */
+    private record State(long latest, long granted) {}
+
+    private final Map<String, State> states = new ConcurrentHashMap<>();
+
+    /** An attempt is about to be made. Each ends with {@link #grants} or {@link #takesBack}. */
+    public void begin(String owner, long round) {
+        states.merge(
+                owner, new State(round, 0), (known, begun) -> new State(Math.max(known.latest, round), known.granted));
+    }
+
+    /** An attempt has its grant. */
+    public Verdict grants(String owner, long round) {
+        State known = states.computeIfPresent(
+                owner,
+                (key, state) -> state.granted != 0 || state.latest == round
+                        ? new State(state.latest, Math.max(state.granted, round))
+                        : state);
+        if (known == null) {
+            return Verdict.ENDED;
+        }
+        return known.granted != 0 ? Verdict.GRANTED : Verdict.OVERTAKEN;
+    }
+
+    /** Whether an attempt that has ended without a grant, or with one that does not count, may take it back. */
+    public boolean takesBack(String owner, long round) {
+        State known = states.computeIfPresent(
+                owner, (key, state) -> state.granted == 0 && state.latest == round ? null : state);
+        return known == null || known.granted == 0;
+    }
+
+    /** The acquisition has ended. */
+    public void end(String owner) {
+        states.remove(owner);
+    }
+
+    /** What attempts up to that round were granted is taken back by somebody else. */
+    public void end(String owner, long round) {
+        states.computeIfPresent(owner, (key, state) -> upTo(state, round));
+    }
+
+    private static @Nullable State upTo(State state, long round) {
+        if (state.granted > round) {
+            return state;
+        }
+        return state.latest > round ? new State(state.latest, 0) : null;
+    }
+
+    int size() {
+        return states.size();
+    }
+}

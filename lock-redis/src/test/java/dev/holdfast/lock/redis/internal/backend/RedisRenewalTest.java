@@ -1,0 +1,220 @@
+package dev.holdfast.lock.redis.internal.backend;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.Demand;
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.redis.RedisSettings;
+import dev.holdfast.lock.redis.internal.connection.RedisCalls;
+import dev.holdfast.lock.redis.internal.script.RedisDemandScripts;
+import dev.holdfast.lock.redis.internal.script.RedisScript;
+import dev.holdfast.lock.redis.internal.script.ScriptedMaster;
+import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.spi.RenewResult;
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.cluster.SlotHash;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
+import org.assertj.core.api.InstanceOfAssertFactories;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** How renewals go together, and what is made of their answers: without a server. */
+final class RedisRenewalTest {
+    private static final long TIMEOUT_MILLIS = 600_000;
+
+    private final List<String> ended = new ArrayList<>();
+    private ScriptedMaster server = new ScriptedMaster();
+
+    private CompletableFuture<List<RenewResult>> renew(List<Grant> grants) {
+        AcquireSender sender = new AcquireSender() {
+            @Override
+            public CompletableFuture<List<Object>> tryAcquire(RedisAttempt attempt, long timeoutMillis) {
+                throw new UnsupportedOperationException();
+            }
+
+            @Override
+            public void ended(String owner) {
+                ended.add(owner);
+            }
+        };
+        RedisSettings settings = new RedisSettings("p", 60_000, true, false, 50, 1_000, null);
+        return new RedisRenewal(settings, server.cluster(), new RedisCalls(server), sender)
+                .renew(grants, TIMEOUT_MILLIS)
+                .toCompletableFuture();
+    }
+
+    private static List<RenewResult> done(CompletableFuture<List<RenewResult>> renewed) {
+        assertThat(renewed).isCompleted();
+        return renewed.join();
+    }
+
+    private static Grant grant(String name, Demand demand, @Nullable Object handle) {
+        int slot = demand instanceof Demand.Permits ? 1 : 0;
+        return new Grant(new AcquisitionId(name, OwnerId.random(), demand), 77, 30_000, slot, handle);
+    }
+
+    private static Grant lock(String name) {
+        return grant(name, Demand.EXCLUSIVE, null);
+    }
+
+    private static Grant share(String name) {
+        return grant(name, Demand.SHARED, null);
+    }
+
+    private static String owner(Grant grant) {
+        return grant.acquisition().owner().toString();
+    }
+
+    private List<String> names(int asked) {
+        return server.asked.get(asked).keys().stream()
+                .map(key -> key.replaceAll("^p:\\{(.*)}$", "$1"))
+                .toList();
+    }
+
+    private void give(int asked, Object... answers) {
+        server.asked.get(asked).answer().complete(List.of(answers));
+    }
+
+    @Test
+    void hundredGrants_goTogether_locksAndSharesApart_andAnswersAreInTheirOrder() {
+        List<Grant> grants = new ArrayList<>();
+        for (int i = 0; i < 201; i++) {
+            grants.add(i % 50 == 0 ? share("n" + i) : lock("n" + i));
+        }
+        CompletableFuture<List<RenewResult>> renewed = renew(grants);
+        assertThat(server.asked).extracting(asked -> asked.keys().size()).containsExactly(2, 98, 2, 98, 1);
+        assertThat(server.asked)
+                .extracting(asked -> asked.script().name())
+                .containsExactly("renew-in-line", "renew", "renew-in-line", "renew", "renew-in-line");
+        assertThat(names(0)).containsExactly("n0", "n50");
+        assertThat(names(1)).startsWith("n1", "n2").endsWith("n98", "n99");
+        assertThat(names(4)).containsExactly("n200");
+        for (int i = 0; i < 4; i++) {
+            give(
+                    i,
+                    IntStream.range(0, server.asked.get(i).keys().size())
+                            .mapToObj(each -> 1L)
+                            .toArray());
+        }
+        assertThat(renewed).as("while one is open").isNotDone();
+        give(4, 0L);
+
+        assertThat(done(renewed).subList(0, 200)).containsOnly(new RenewResult.Renewed(30_000));
+        assertThat(done(renewed).get(200)).isInstanceOf(RenewResult.Lost.class);
+    }
+
+    @Test
+    void hundredAndOneLocks_areTwoCommands() {
+        renew(IntStream.range(0, 101).mapToObj(i -> lock("n" + i)).toList());
+        assertThat(server.asked).extracting(asked -> asked.keys().size()).containsExactly(100, 1);
+    }
+
+    @Test
+    void arguments_areMemory_thenOwnerWholeLeaseAndTokenOfEach() {
+        Grant one = lock("one");
+        Grant handedOver = grant("two", Demand.EXCLUSIVE, new RedisRenewal.AskedLease(50_000));
+        CompletableFuture<List<RenewResult>> renewed = renew(List.of(one, handedOver));
+        assertThat(server.asked.get(0).args())
+                .containsExactly("60000", owner(one), "30000", "77", owner(handedOver), "50000", "77");
+        give(0, 1L, 1L);
+        assertThat(done(renewed)).containsExactly(new RenewResult.Renewed(30_000), new RenewResult.Renewed(50_000));
+    }
+
+    @Test
+    void inACluster_eachSlotHasACommand() {
+        server = new ScriptedMaster(true);
+        int slot = SlotHash.getSlot("p:{a}");
+        String same = IntStream.iterate(0, i -> i + 1)
+                .mapToObj(i -> "a" + i)
+                .filter(name -> SlotHash.getSlot("p:{" + name + "}") == slot)
+                .findFirst()
+                .orElseThrow();
+        renew(List.of(lock("a"), lock("b"), share("a"), lock(same)));
+        assertThat(List.of(names(0), names(1), names(2)))
+                .containsExactly(List.of("a", same), List.of("b"), List.of("a"));
+    }
+
+    @Test
+    void lost_saysWhatIsThere_andEndsTheAcquisition() {
+        List<Grant> grants = List.of(lock("a"), lock("b"), lock("c"), lock("d"));
+        CompletableFuture<List<RenewResult>> renewed = renew(grants);
+        give(0, 0L, 2L, 3L, 1L);
+        assertThat(done(renewed))
+                .containsExactly(
+                        lost("its key is gone: deleted, expired, evicted, or lost with the server's data"),
+                        lost("its key belongs to another owner"),
+                        lost("it is no longer among the holders: its lease has ended, or somebody has ended it"),
+                        new RenewResult.Renewed(30_000));
+        assertThat(ended).containsExactly(owner(grants.get(0)), owner(grants.get(1)), owner(grants.get(2)));
+    }
+
+    private static RenewResult lost(String detail) {
+        return new RenewResult.Lost(LossReason.REVOKED, detail);
+    }
+
+    @Test
+    void failure_leavesItOpen_forEachOfItsCommand_andSaysWhy() {
+        server.answers(RedisScript.RENEW, "failed");
+        server.answers(RedisDemandScripts.RENEW, "1");
+        List<RenewResult> results = done(renew(List.of(lock("a"), share("b"), lock("c"))));
+        assertThat(results.get(1)).isEqualTo(new RenewResult.Renewed(30_000));
+        for (int i : new int[] {0, 2}) {
+            assertThat(results.get(i)).isInstanceOfSatisfying(RenewResult.Unknown.class, unknown -> {
+                assertThat(unknown.detail()).startsWith("renewal: ").contains("made up by the test");
+                assertThat(unknown.cause()).isInstanceOf(LockUnavailableException.class);
+            });
+        }
+        assertThat(ended).isEmpty();
+    }
+
+    /** While their slot moves, one may be at one server and the next at the other. */
+    @Test
+    void refusedWhileTheirSlotMoves_goOneByOne_once() {
+        server = new ScriptedMaster(true);
+        CompletableFuture<List<RenewResult>> renewed = renew(List.of(lock("a"), lock("a")));
+        refuse(0, "TRYAGAIN made up by the test");
+        assertThat(server.asked).extracting(asked -> asked.keys().size()).containsExactly(2, 1, 1);
+        give(2, 1L);
+        assertThat(renewed).isNotDone();
+        refuse(1, "TRYAGAIN made up by the test");
+        assertThat(server.asked).hasSize(3);
+        assertThat(done(renewed).get(0)).isInstanceOf(RenewResult.Unknown.class);
+        assertThat(done(renewed).get(1)).isEqualTo(new RenewResult.Renewed(30_000));
+    }
+
+    @Test
+    void refusedForAnotherReason_isOpen() {
+        CompletableFuture<List<RenewResult>> renewed = renew(List.of(lock("a"), lock("b")));
+        refuse(0, "OOM made up by the test");
+        assertThat(server.asked).hasSize(1);
+        assertThat(done(renewed)).hasSize(2).hasOnlyElementsOfType(RenewResult.Unknown.class);
+    }
+
+    private void refuse(int asked, String why) {
+        server.asked.get(asked).answer().completeExceptionally(new RedisCommandExecutionException(why));
+    }
+
+    @Test
+    void noAnswer_isOpenByTheTimeOut() {
+        RedisSettings settings = new RedisSettings("p", 60_000, true, false, 50, 1_000, null);
+        AcquireSender sender = (attempt, timeoutMillis) -> new CompletableFuture<>();
+        assertThat(new RedisRenewal(settings, false, new RedisCalls(server), sender).renew(List.of(lock("a")), 20))
+                .succeedsWithin(Duration.ofSeconds(15))
+                .asInstanceOf(InstanceOfAssertFactories.LIST)
+                .singleElement()
+                .isInstanceOf(RenewResult.Unknown.class);
+    }
+
+    @Test
+    void nothing_isNoCommand() {
+        assertThat(done(renew(List.of()))).isEmpty();
+        assertThat(server.asked).isEmpty();
+    }
+}

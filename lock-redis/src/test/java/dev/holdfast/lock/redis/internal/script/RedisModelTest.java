@@ -1,0 +1,361 @@
+package dev.holdfast.lock.redis.internal.script;
+
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.TIMEOUT_MILLIS;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.answer;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.lock.redis.Attempts;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.spi.Ticket;
+import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
+import dev.holdfast.lock.testkit.support.ModelTrace;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Each request of two backends to a real server is a step of verification/models/redis.table, of which the Promela model is made: three contenders
+ * in any order, leases that end, releases that are repeated, requests of acquisitions that have ended, and a state that is forgotten.
+ */
+final class RedisModelTest extends TwoBackends {
+    private static final int STEPS = 600;
+    private static final int MOST_STEPS = 6_000;
+    private static final long CALLED_MILLIS = 700;
+
+    /** A step that takes longer may meet the end of a time that began in it. */
+    private static final long CLEAR_MILLIS = 500;
+
+    private static final List<String> EVENTS =
+            List.of("attempt", "attempt", "attempt", "renew", "release", "repeat", "abandon");
+
+    private final Random random = new Random(26);
+    private final Map<AcquisitionId, LockBackend> backends = new HashMap<>();
+    private final Map<AcquisitionId, Ticket> tickets = new HashMap<>();
+    private final Map<AcquisitionId, String> releaseIds = new HashMap<>();
+    private long highestToken;
+
+    /** A waiter's entry. */
+    private record Entry(String owner, double arrival, String text) {
+        long deadline() {
+            return Long.parseLong(text.substring(0, text.indexOf(' ')));
+        }
+
+        /** Whether it takes the lock if it is handed over. */
+        boolean isHeir() {
+            return text.matches("\\d+ P \\p{XDigit}+ x .*");
+        }
+
+        /** Its client's, whose name has the key's beginning. */
+        String channel(String key) {
+            return key.substring(0, key.indexOf('{')) + "c:" + text.split(" ")[2];
+        }
+    }
+
+    /**
+     * What the server has.
+     *
+     * @param millis when the look began, by the server's clock
+     * @param endMillis when it ended
+     * @param heldUntil the end of the lease, or earlier
+     * @param heirs who of the queue takes the lock if it is handed over, and is subscribed: a client that is slow is not yet
+     */
+    private record Seen(
+            long millis,
+            long endMillis,
+            String owner,
+            boolean held,
+            long heldUntil,
+            long token,
+            String memory,
+            String waiting,
+            String released,
+            Map<String, Entry> queue,
+            Set<String> heirs) {
+        List<Entry> live() {
+            return queue.values().stream()
+                    .filter(entry -> entry.deadline() > millis)
+                    .toList();
+        }
+
+        String lock(AcquisitionId asking) {
+            return !held ? "free" : owner.equals(asking.owner().toString()) ? "mine" : "taken";
+        }
+
+        /** Whether no time ended between this look and a later one, so that the step between them found what this one saw. */
+        boolean isClearUntil(Seen after) {
+            return after.endMillis - millis < CLEAR_MILLIS
+                    && (!held || heldUntil > after.endMillis)
+                    && queue.keySet().stream()
+                            .filter(after.queue::containsKey)
+                            .allMatch(owner -> heirs.contains(owner) == after.heirs.contains(owner))
+                    && queue.values().stream()
+                            .noneMatch(entry -> entry.deadline() > millis && entry.deadline() <= after.endMillis);
+        }
+
+        boolean isBehind(AcquisitionId asking) {
+            List<Entry> live = live();
+            return !waiting.equals("0")
+                    && !live.isEmpty()
+                    && !live.get(0).owner().equals(asking.owner().toString());
+        }
+    }
+
+    private long serverMillis() throws IOException {
+        List<?> clock = (List<?>) fixture.server().command("TIME");
+        return Long.parseLong(clock.get(0).toString()) * 1000
+                + Long.parseLong(clock.get(1).toString()) / 1000;
+    }
+
+    private Seen look() throws IOException {
+        long millis = serverMillis();
+        Object text = fixture.server().command("GET", keys().lock());
+        long life = (Long) fixture.server().command("PTTL", keys().lock());
+        Map<String, Entry> queue = new LinkedHashMap<>();
+        List<?> places = (List<?>) fixture.server().command("ZRANGE", keys().queue(), "0", "-1", "WITHSCORES");
+        for (int i = 0; i < places.size(); i += 2) {
+            String owner = places.get(i).toString();
+            Object entry = fixture.server().command("HGET", keys().waiters(), owner);
+            queue.put(
+                    owner, new Entry(owner, Double.parseDouble(places.get(i + 1).toString()), String.valueOf(entry)));
+        }
+        Set<String> heirs = heirs(queue);
+        long end = serverMillis();
+        if (text == null) {
+            return new Seen(millis, end, "-", false, millis, 0, "60000", "0", "-", queue, heirs);
+        }
+        String[] parts = text.toString().split(" ", 8);
+        long left = life - Long.parseLong(parts[2]);
+        boolean held = !parts[1].equals("-") && left > 0;
+        return new Seen(
+                millis,
+                end,
+                parts[1],
+                held,
+                millis + left,
+                Long.parseLong(parts[3]),
+                parts[2],
+                parts[0],
+                parts[4],
+                queue,
+                heirs);
+    }
+
+    private Set<String> heirs(Map<String, Entry> queue) throws IOException {
+        Set<String> heirs = new HashSet<>();
+        for (Entry entry : queue.values()) {
+            if (entry.isHeir()) {
+                List<?> subscribed =
+                        (List<?>) fixture.server().command("PUBSUB", "NUMSUB", entry.channel(keys().lock()));
+                if (!subscribed.get(1).equals(0L)) {
+                    heirs.add(entry.owner());
+                }
+            }
+        }
+        return heirs;
+    }
+
+    @Test
+    void everyStep_isOneOfTheModel() throws Exception {
+        ModelTrace trace = ModelTrace.of(Path.of("..", "verification", "models", "redis.table"));
+        List<AcquisitionId> contenders =
+                Stream.generate(this::acquisition).limit(3).toList();
+        int step = 0;
+        while (step++ < STEPS
+                || step < MOST_STEPS
+                        && (trace.size() <= STEPS / 2 || !trace.rowsNotMet().isEmpty())) {
+            disturb();
+            AcquisitionId asking = contenders.get(random.nextInt(contenders.size()));
+            take(trace, EVENTS.get(random.nextInt(EVENTS.size())), asking);
+        }
+
+        trace.assertEachStepIsOfTheModel();
+        assertThat(trace.rowsNotMet()).isEmpty();
+        assertThat(trace.size()).as("steps whose time was clear").isGreaterThan(STEPS / 2);
+        assertThat(trace.assertChangedStepsAreRefused())
+                .as("changed steps, all refused")
+                .isPositive();
+    }
+
+    /** A server that grants what is held is refused by the comparison. */
+    @Test
+    void brokenServer_isRefused() throws Exception {
+        ModelTrace trace = ModelTrace.of(Path.of("..", "verification", "models", "redis.table"));
+        AcquisitionId holder = acquisition();
+        AcquisitionId other = acquisition();
+        take(trace, "attempt", holder);
+        Seen before = look();
+        fixture.server().command("DEL", keys().lock());
+        AcquireResult answer = Attempts.tryAcquire(b, other, 0, false, null);
+        assertThat(answer).isInstanceOf(AcquireResult.Granted.class);
+        int steps = trace.size();
+        trace.add(step("attempt", other, before, look(), "granted"));
+
+        assertThatThrownBy(trace::assertEachStepIsOfTheModel)
+                .isInstanceOf(AssertionError.class)
+                .hasMessageContaining("redis.table does not allow step " + steps + ",");
+    }
+
+    private void disturb() throws IOException {
+        Seen seen = look();
+        if (seen.held() && random.nextInt(6) == 0) { // the lease passes
+            fixture.server().command("PEXPIRE", keys().lock(), seen.memory());
+        } else if (!seen.held() && seen.queue().isEmpty() && random.nextInt(3) == 0) { // the state is forgotten
+            fixture.server().command("DEL", keys().lock());
+        }
+    }
+
+    private void take(ModelTrace trace, String event, AcquisitionId asking) throws Exception {
+        LockBackend backend = backends.computeIfAbsent(asking, key -> random.nextBoolean() ? a : b);
+        Seen before = look();
+        boolean mayPass =
+                !before.held() && before.isBehind(asking) && before.waiting().equals("1") && random.nextBoolean();
+        String answer = send(backend, event, asking, before, mayPass);
+        Seen after = look();
+        if (before.isClearUntil(after)) {
+            trace.add(step(event, asking, before, after, answer, mayPass));
+        }
+        highestToken = Math.max(highestToken, after.token());
+        String owner = asking.owner().toString();
+        if (after.queue().containsKey(owner) && !before.queue().containsKey(owner)) { // older than what may be passed
+            fixture.server().command("ZINCRBY", keys().queue(), "-1000000", owner);
+        }
+    }
+
+    private String send(LockBackend backend, String event, AcquisitionId asking, Seen before, boolean mayPass)
+            throws Exception {
+        Grant grant = new Grant(asking, Math.max(1, before.token()), Attempts.LEASE_MILLIS, null);
+        switch (event) {
+            case "attempt" -> {
+                boolean fair = !mayPass && random.nextInt(5) == 0;
+                AcquireResult result = answer(backend.tryAcquire(new AcquireRequest(
+                        asking,
+                        Attempts.LEASE_MILLIS,
+                        mayPass ? 0 : BackendDriver.WAIT_MILLIS,
+                        fair,
+                        tickets.get(asking),
+                        TIMEOUT_MILLIS,
+                        BackendDriver.IDENTITY,
+                        random.nextBoolean() ? given -> {} : null)));
+                if (result instanceof AcquireResult.Busy busy && busy.ticket() != null) {
+                    tickets.put(asking, busy.ticket());
+                } else {
+                    tickets.remove(asking);
+                }
+                return result instanceof AcquireResult.Granted ? "granted" : "busy";
+            }
+            case "renew" -> {
+                return BackendDriver.renew(backend, grant) instanceof RenewResult.Renewed ? "renewed" : "lost";
+            }
+            case "release" -> {
+                return BackendDriver.release(backend, grant) == ReleaseResult.RELEASED ? "released" : "notheld";
+            }
+            case "repeat" -> { // as the Redis client sends a command again whose answer was lost
+                String id = releaseIds.computeIfAbsent(asking, key -> String.format("%016x", random.nextLong()));
+                String owner = asking.owner().toString();
+                long token = before.owner().equals(owner) ? before.token() : 0;
+                String memory = before.memory().equals("0") ? "60000" : before.memory();
+                String[] keys = keys().all();
+                String[] args = RedisScript.end(owner, token, memory, "release", id);
+                List<?> reply = (List<?>) fixture.server()
+                        .command(Stream.of(new String[] {"EVAL", RedisScript.RELEASE.body(), "3"}, keys, args)
+                                .flatMap(Stream::of)
+                                .toArray(String[]::new));
+                return reply.get(0).equals(1L) ? "released" : "notheld";
+            }
+            default -> {
+                answer(backend.abandon(asking, TIMEOUT_MILLIS));
+                return "done";
+            }
+        }
+    }
+
+    private ModelTrace.Step step(String event, AcquisitionId asking, Seen before, Seen after, String answer) {
+        return step(event, asking, before, after, answer, false);
+    }
+
+    private ModelTrace.Step step(
+            String event, AcquisitionId asking, Seen before, Seen after, String answer, boolean mayPass) {
+        String owner = asking.owner().toString();
+        String id = releaseIds.get(asking);
+        Set<String> lock = new HashSet<>(Set.of(after.lock(asking)));
+        if (before.held() == after.held() && (!before.held() || before.owner().equals(after.owner()))) {
+            lock.add("same");
+        }
+        Set<String> token = new HashSet<>();
+        if (before.token() == after.token()) {
+            token.add("same");
+        }
+        if (after.token() > highestToken && after.token() > before.token()) {
+            token.add("next");
+        }
+        Entry mine = after.queue().get(owner);
+        Set<String> place = new HashSet<>(
+                Set.of(mine == null ? "out" : mine.deadline() > after.millis() + CALLED_MILLIS ? "in" : "called"));
+        Entry earlier = before.queue().get(owner);
+        boolean wasThere = earlier != null
+                && earlier.deadline() > before.millis(); // else it is gone, and any script may remove it
+        if (mine == null ? !wasThere : mine.equals(before.queue().get(owner)) || wasThere && place.contains("called")) {
+            place.add("same"); // it may be the one that is called
+        }
+        Set<String> next = new HashSet<>();
+        if (others(before, owner, after.millis()).equals(others(after, owner, after.millis()))) {
+            next.add("same");
+        }
+        if (!after.held()
+                && (isFirstCalled(after.live(), after) || isFirstCalled(others(after, owner, after.millis()), after))) {
+            next.add("called"); // an attempt calls before it takes its own place
+        }
+        boolean repeat = event.equals("repeat");
+        boolean ends = repeat || event.equals("release") || event.equals("abandon");
+        Entry heir = ends && before.lock(asking).equals("mine") ? heir(before, owner) : null;
+        if (heir != null
+                && after.held()
+                && after.owner().equals(heir.owner())
+                && !after.queue().containsKey(heir.owner())) {
+            next.add("handed");
+        }
+        return new ModelTrace.Step(
+                repeat ? "release" : event,
+                Map.of(
+                        "lock", before.lock(asking),
+                        "line",
+                                ends
+                                        ? heir == null ? "first" : "heir"
+                                        : !before.isBehind(asking) ? "first" : mayPass ? "passes" : "behind",
+                        "told", repeat && id != null && before.released().contains(id) ? "yes" : "no"),
+                answer,
+                Map.of("lock", lock, "token", token, "place", place, "next", next));
+    }
+
+    /** To whom a release hands the lock over, if the first who waits takes it. */
+    private static @Nullable Entry heir(Seen before, String owner) {
+        List<Entry> waiting = before.waiting().equals("0") ? List.of() : others(before, owner, before.millis());
+        return !waiting.isEmpty() && before.heirs().contains(waiting.get(0).owner()) ? waiting.get(0) : null;
+    }
+
+    private static boolean isFirstCalled(List<Entry> live, Seen seen) {
+        return live.isEmpty() || live.get(0).deadline() <= seen.millis() + CALLED_MILLIS;
+    }
+
+    private static List<Entry> others(Seen seen, String owner, long millis) {
+        return seen.queue().values().stream()
+                .filter(entry -> !entry.owner().equals(owner) && entry.deadline() > millis)
+                .toList();
+    }
+}
