@@ -14,6 +14,7 @@ import org.junit.jupiter.api.Test;
 
 /** On a made-up clock: when a program under a lease gets which signal. */
 class SupervisorTest {
+    private static final Duration STOP_TIME = Duration.ofSeconds(60);
     private static final Duration GRACE = Duration.ofSeconds(5);
 
     private final World world = new World();
@@ -165,8 +166,8 @@ class SupervisorTest {
     }
 
     private Supervisor.Outcome supervise(boolean ignoreLoss) throws InterruptedException {
-        Supervisor.Outcome outcome =
-                new Supervisor(GRACE, ignoreLoss, messages::add, world).watch(world, world.program);
+        Supervisor.Outcome outcome = new Supervisor(GRACE, STOP_TIME, ignoreLoss, messages::add, world)
+                .watch(world, world.program, () -> false);
         assertThat(world.program.rehearsals).as("rehearsals of its end").isEqualTo(1);
         return outcome;
     }
