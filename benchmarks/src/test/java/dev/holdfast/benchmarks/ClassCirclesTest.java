@@ -24,11 +24,11 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Classes that need each other, directly or through others, are read together or not at all: no module has a circle of more
- * than {@value #MOST} of them. A nested class counts as its outer one. In this module, which is built last with
+ * than {@value #MAX_CLASSES} of them. A nested class counts as its outer one. In this module, which is built last with
  * {@code -Dbuild.whole}, as bin/verify does it: then all modules are judged, and otherwise those that are built.
  */
 class ClassCirclesTest {
-    private static final int MOST = 5;
+    private static final int MAX_CLASSES = 5;
     private static final boolean WHOLE = System.getProperty("build.whole") != null;
     private static final Path ROOT = Path.of("..");
     private static final Pattern MODULE = Pattern.compile("<module>([^<]+)</module>");
@@ -51,7 +51,7 @@ class ClassCirclesTest {
         assertThat(classes(module)).isDirectory();
         assertThat(largestCircle(dependencies(module)))
                 .as("classes of %s that need each other", module)
-                .hasSizeLessThanOrEqualTo(MOST);
+                .hasSizeLessThanOrEqualTo(MAX_CLASSES);
     }
 
     @Test

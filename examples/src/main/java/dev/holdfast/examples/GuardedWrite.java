@@ -8,7 +8,7 @@ import java.sql.DriverManager;
 import java.sql.Statement;
 
 /**
- * A write that is safe even if its writer stands still for longer than the lease: the row remembers the highest token that
+ * A write that is safe even if its writer pauses for longer than the lease: the row stores the highest token that
  * has written it, and takes nothing from a lower one. The lock may be in any store; the row is in a database.
  */
 public final class GuardedWrite {
@@ -30,7 +30,7 @@ public final class GuardedWrite {
                 statement.execute("CREATE TABLE item (id INT PRIMARY KEY, stock INT, lock_token BIGINT)");
                 statement.execute("INSERT INTO item VALUES (42, 10, 0)");
             }
-            long staleToken; // of a holder that will stand still, and be overtaken
+            long staleToken; // of a holder that will pause, and be overtaken
             try (Lease lease = client.lock("item/42").acquire()) {
                 staleToken = lease.token();
             }

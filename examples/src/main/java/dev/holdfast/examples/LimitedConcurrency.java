@@ -14,7 +14,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 
-/** Twelve exports of two processes, at most three at once; each has a slot that nobody else has meanwhile. */
+/** Twelve exports of two processes, at most three at once; each has a slot of its own meanwhile. */
 public final class LimitedConcurrency {
     private static final int LIMIT = 3;
     private static final int EXPORTS = 12;
@@ -52,7 +52,7 @@ public final class LimitedConcurrency {
         }
     }
 
-    /** False if there were too many, or somebody else in the slot. */
+    /** False if there were too many, or if the slot was taken. */
     private static boolean export(DistributedSemaphore semaphore, AtomicInteger inside, AtomicIntegerArray slots)
             throws InterruptedException {
         try (Permit permit = semaphore.acquire()) {

@@ -12,7 +12,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Many threads, one name, one entry on the server. It runs on any executor; on Java 21 or newer, give it
- * {@code Executors.newVirtualThreadPerTaskExecutor()} and as many waiters as you like: no monitor is held while waiting, so
+ * {@code Executors.newVirtualThreadPerTaskExecutor()} and any number of waiters: no monitor is held while waiting, so
  * a waiting virtual thread gives its carrier back.
  */
 public final class ManyWaiters {

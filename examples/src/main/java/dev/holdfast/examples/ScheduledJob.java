@@ -19,7 +19,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 public final class ScheduledJob {
     private static final LockOptions ONCE_A_MINUTE = LockOptions.builder()
-            .lease(Duration.ofSeconds(30)) // after a crash, others may run it so much later
+            .lease(Duration.ofSeconds(30)) // after a crash, others may run it this much later
             .maxHold(Duration.ofMinutes(10)) // a job that hangs is not renewed for ever
             .minHold(Duration.ofSeconds(50)) // a job that is short is still run once
             .build();

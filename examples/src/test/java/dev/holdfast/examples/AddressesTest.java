@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** One rule for the addresses of all schemes. Nobody listens at {@code HOST}, so that an address that is read ends there. */
+/** One rule for the addresses of all schemes. Nothing listens at {@code HOST}, so a valid address fails there. */
 final class AddressesTest {
     private static final LockClientOptions OPTIONS =
             LockClientOptions.builder().requestTimeout(Duration.ofSeconds(1)).build();

@@ -30,7 +30,7 @@ final class AsyncLockTest {
                     .isEqualTo(1);
             held.close();
             assertThat(lease.get(1, TimeUnit.MINUTES).isValid())
-                    .as("nobody would close it")
+                    .as("it would never be closed")
                     .isTrue();
             lease.join().close();
         }

@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
-/** What the bill of materials promises to those who import it: all modules, and one Netty under them. */
+/** What the bill of materials provides: all modules, and one Netty under them. */
 class BomTest {
     private static final Path ROOT = Path.of("..");
 

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.TestFactory;
 
 /** What the documentation points to is there: files, headings, commands and their options. Lines are short. Nothing is fetched. */
 class LinksTest {
-    private static final int LONGEST_LINE = 160;
+    private static final int MAX_LINE_LENGTH = 160;
     private static final Pattern LINK = Pattern.compile("]\\(([^)\\s]+)\\)");
     private static final Pattern COMMAND = Pattern.compile("(?<![\\w/.-])bin/([a-z][a-z-]*)([^`\\n#|]*)");
     private static final Pattern OPTION = Pattern.compile("--[a-z][a-z-]*");
@@ -44,11 +44,11 @@ class LinksTest {
                 # A page
                 [here](#a-page) [not](#nowhere) [file](../pom.xml) [none](none.md) [far](https://example.org/)
                 `bin/demo --backend URI --nonsense 1`, `bin/nothing`, `LockClientOptions.who`, `LockOptions.colour`
-                """ + "| %1$s |\n%1$s\n%1$s.\n```\n%1$s.\n```\n".formatted("x".repeat(LONGEST_LINE)));
+                """ + "| %1$s |\n%1$s\n%1$s.\n```\n%1$s.\n```\n".formatted("x".repeat(MAX_LINE_LENGTH)));
 
         assertThat(deadLinks(page)).containsExactly("#nowhere", "none.md");
         assertThat(missingCommands(page)).containsExactly("bin/demo --nonsense", "bin/nothing", "LockOptions.colour");
-        assertThat(longLines(page)).containsExactly("x".repeat(LONGEST_LINE) + ".");
+        assertThat(longLines(page)).containsExactly("x".repeat(MAX_LINE_LENGTH) + ".");
     }
 
     private static List<String> deadLinks(Path page) {
@@ -89,7 +89,7 @@ class LinksTest {
                 .map(page -> DynamicTest.dynamicTest(
                         Pages.name(page),
                         () -> assertThat(longLines(page))
-                                .as("lines of %s with more than %d characters", Pages.name(page), LONGEST_LINE)
+                                .as("lines of %s with more than %d characters", Pages.name(page), MAX_LINE_LENGTH)
                                 .isEmpty()));
     }
 
@@ -97,7 +97,7 @@ class LinksTest {
     private static List<String> longLines(Path page) {
         return Pages.prose(page)
                 .lines()
-                .filter(line -> line.length() > LONGEST_LINE && !line.startsWith("|"))
+                .filter(line -> line.length() > MAX_LINE_LENGTH && !line.startsWith("|"))
                 .toList();
     }
 

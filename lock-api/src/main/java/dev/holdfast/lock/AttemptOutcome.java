@@ -2,13 +2,13 @@ package dev.holdfast.lock;
 
 /** Why an attempt did not acquire the lock. */
 public enum AttemptOutcome {
-    /** Somebody else had the lock, and the caller did not wait for it. */
+    /** Another holder had the lock, and the caller did not wait for it. */
     BUSY,
-    /** Somebody else had the lock during the whole wait. */
+    /** Others held the lock for the whole wait. */
     TIMEOUT,
     /** The waiting thread was interrupted. */
     INTERRUPTED,
-    /** The future of {@link DistributedLock#acquireAsync} was cancelled, or completed by somebody else. */
+    /** The future of {@link DistributedLock#acquireAsync} was cancelled, or completed by other code. */
     CANCELLED,
     /** The store gave no usable answer in time; see {@link LockUnavailableException}. */
     UNAVAILABLE,

@@ -1,13 +1,13 @@
 package dev.holdfast.lock;
 
 /**
- * What a client has left to do and what it did not report, beside the locks that {@link LockClient#held()} lists. Immutable.
+ * A client's pending releases and dropped events, in addition to the locks listed by {@link LockClient#held()}. Immutable.
  *
  * @param store the kind of store: {@code jdbc}, {@code redis}, {@code redlock}, {@code etcd}, {@code zookeeper},
  *     {@code memory} or another backend's name; never an address
- * @param pendingReleases how many releases and abandonments failed and are retried in the background; locks of other
- *     processes may wait for them until their leases end
- * @param droppedEvents how many events were not told since the client was opened, because its listeners were too slow; then
- *     the events do not add up
+ * @param pendingReleases the number of failed releases and abandonments that are retried in the background; other processes
+ *     may have to wait for them until the leases expire
+ * @param droppedEvents the number of events that were dropped since the client was opened, because its listeners were too
+ *     slow; sums over the events are then incomplete
  */
 public record ClientStatus(String store, int pendingReleases, long droppedEvents) {}

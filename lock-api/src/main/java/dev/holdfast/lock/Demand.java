@@ -1,21 +1,21 @@
 package dev.holdfast.lock;
 
 /**
- * What an acquisition asks for, and what a holder has: a lock for itself alone, a share of it with other readers, or permits
- * of a semaphore. All demands on one name stand in one line. Immutable.
+ * What an acquisition requests and a holder has: an exclusive lock, a lock shared with other readers, or permits of a
+ * semaphore. All demands on one name share one queue. Immutable.
  */
 public sealed interface Demand {
 
-    /** The lock for its holder alone: a mutex, or the write lock of a {@link DistributedReadWriteLock}. */
+    /** An exclusive lock: a mutex, or the write lock of a {@link DistributedReadWriteLock}. */
     Demand EXCLUSIVE = new Exclusive();
 
-    /** A share of the lock: the read lock of a {@link DistributedReadWriteLock}. */
+    /** A shared lock: the read lock of a {@link DistributedReadWriteLock}. */
     Demand SHARED = new Shared();
 
-    /** The most permits that a semaphore can have. */
+    /** The maximum number of permits of a semaphore. */
     int MOST_PERMITS = 1_000_000;
 
-    /** The kinds of demands, to say which ones a store has. */
+    /** The kinds of demands, used to declare which ones a store supports. */
     enum Kind {
         /** {@link Exclusive}. */
         EXCLUSIVE,
@@ -26,38 +26,38 @@ public sealed interface Demand {
     }
 
     /**
-     * Returns which of the three it is.
+     * Returns the kind of this demand.
      *
      * @return the kind
      */
     Kind kind();
 
     /**
-     * Whether it and another demand can be met at once, were nobody else there. Not enough for several permits: those of
-     * all holders and of all who are ahead in line have to be added up.
+     * Returns whether this demand and another one can be granted together if there are no others. This pairwise check is not
+     * sufficient for permits: those of all holders and of all waiters ahead have to be added up.
      *
      * @param other another acquisition's demand on the same name
-     * @return true for two shares, and for permits that are together no more than this demand's limit
+     * @return true for two shared demands, and for permits whose sum is within this demand's limit
      */
     default boolean leavesRoomFor(Demand other) {
         return false;
     }
 
-    /** Leaves room for nobody. */
+    /** Excludes all other demands. */
     record Exclusive() implements Demand {
         @Override
         public Kind kind() {
             return Kind.EXCLUSIVE;
         }
 
-        /** Returns the word for people. */
+        /** Returns the word used in messages. */
         @Override
         public String toString() {
             return "exclusive";
         }
     }
 
-    /** Leaves room for any number of shares. */
+    /** Allows any number of other shared demands. */
     record Shared() implements Demand {
         @Override
         public Kind kind() {
@@ -69,7 +69,7 @@ public sealed interface Demand {
             return other instanceof Shared;
         }
 
-        /** Returns the word for people. */
+        /** Returns the word used in messages. */
         @Override
         public String toString() {
             return "shared";
@@ -77,10 +77,10 @@ public sealed interface Demand {
     }
 
     /**
-     * Leaves room for other permits as long as their sum is within the limit.
+     * Allows other permits while their sum is within the limit.
      *
-     * @param permits how many, from 1 to the limit
-     * @param limit how many the semaphore has, from 1 to {@link #MOST_PERMITS}; the same in all demands on a name
+     * @param permits the number of permits, from 1 to the limit
+     * @param limit the semaphore's number of permits, from 1 to {@link #MOST_PERMITS}; the same in all demands on a name
      */
     record Permits(int permits, int limit) implements Demand {
 
@@ -89,7 +89,7 @@ public sealed interface Demand {
          *
          * @param permits as above
          * @param limit as above
-         * @throws IllegalArgumentException if one is out of its range
+         * @throws IllegalArgumentException if one is out of range
          */
         public Permits {
             if (limit < 1 || limit > MOST_PERMITS) {
@@ -111,7 +111,7 @@ public sealed interface Demand {
             return other instanceof Permits more && permits + more.permits <= limit;
         }
 
-        /** Returns the words for people. */
+        /** Returns the words used in messages. */
         @Override
         public String toString() {
             return permits + " of " + limit + " permits";

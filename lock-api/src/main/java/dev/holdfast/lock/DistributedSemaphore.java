@@ -7,15 +7,16 @@ import java.util.concurrent.CompletableFuture;
 /**
  * A limited number of permits for all processes that use the same store and name.
  *
- * <p><b>The limit</b> is stored with the first use. Whoever asks with another one gets a {@link LockConfigurationException}
- * that says both, so that two versions of a program cannot disagree unnoticed. {@link #changeLimit} changes it on purpose.
+ * <p><b>The limit</b> is stored by the first acquisition. An acquisition with a different limit fails with a {@link
+ * LockConfigurationException} that contains both, so that two versions of a program cannot disagree unnoticed. Use {@link
+ * #changeLimit} to change it.
  *
- * <p><b>Ownership.</b> Permits belong to the returned {@link Permit}, which any thread may use and close, as a {@link Lease}
- * does. Each acquisition is a grant of its own. The permits of a process that died come back when its lease ends.
+ * <p><b>Ownership.</b> Permits belong to the returned {@link Permit}, which any thread may use and close, like a {@link
+ * Lease}. Each acquisition is a separate grant. The permits of a crashed process become available when its lease expires.
  *
- * <p><b>Order.</b> On a store with a queue nobody overtakes: one who asks for many permits is not passed by those who
- * ask for few, and gets them when enough are free. The page of a store without a queue says what it does instead. A lock
- * and a semaphore of the same name stand in one line: the lock excludes the permits.
+ * <p><b>Order.</b> On a store with a queue, permits are granted strictly in order: requests for few permits do not overtake
+ * one for many. For a store without a queue, its documentation page describes the order. A lock and a semaphore of the same
+ * name share one queue, and the lock excludes all permits.
  *
  * <p><b>Loss, time and failure</b> are those of {@link DistributedLock}.
  *
@@ -31,7 +32,7 @@ public interface DistributedSemaphore {
     String name();
 
     /**
-     * Returns the limit that this object asks with; the store may have another one.
+     * Returns the limit that this object sends with each request; the store may have a different one.
      *
      * @return the limit as it was given to {@link LockClient#semaphore(String, int)} or {@link #changeLimit}
      */
@@ -45,7 +46,7 @@ public interface DistributedSemaphore {
     LockOptions options();
 
     /**
-     * Acquires one permit, waiting as long as it takes.
+     * Acquires one permit, waiting until it succeeds.
      *
      * @return the permit, to be closed
      * @throws InterruptedException as {@link #acquire(int)}
@@ -56,23 +57,23 @@ public interface DistributedSemaphore {
     }
 
     /**
-     * Acquires permits, waiting as long as it takes.
+     * Acquires permits, waiting until it succeeds.
      *
      * @param permits how many, from 1 to the limit; all or none
      * @return the permits as one, to be closed
-     * @throws IllegalArgumentException if the number is out of its range
+     * @throws IllegalArgumentException if the number is out of range
      * @throws InterruptedException if the thread is interrupted before or while waiting; nothing is left on the server
      * @throws LeaseLostException if the lease was lost before this thread could return
      * @throws LockUnavailableException if the store gave no answer for {@link LockClientOptions#unavailableTimeout()}
-     * @throws LockConfigurationException if the store has another limit, or refuses the request for good
-     * @throws LockClosedException if the client is or becomes closed
+     * @throws LockConfigurationException if the store has another limit, or refuses the request permanently
+     * @throws LockClosedException if the client is closed, or is closed during the wait
      */
     Permit acquire(int permits) throws InterruptedException;
 
     /**
-     * Acquires one permit, waiting at most the given time, or for the answer to one request if that takes longer.
+     * Acquires one permit, waiting at most the given time. If the first request takes longer than that, waits for its answer.
      *
-     * @param timeout the longest time to wait; zero asks once
+     * @param timeout the maximum time to wait; zero sends one request
      * @return the permit, to be closed
      * @throws InterruptedException as {@link #acquire(int, Duration)}
      * @throws LockException as {@link #acquire(int, Duration)}
@@ -82,26 +83,26 @@ public interface DistributedSemaphore {
     }
 
     /**
-     * Acquires permits, waiting at most the given time, or for the answer to one request if that takes longer.
+     * Acquires permits, waiting at most the given time. If the first request takes longer than that, waits for its answer.
      *
      * @param permits how many, from 1 to the limit; all or none
-     * @param timeout the longest time to wait; zero asks once
+     * @param timeout the maximum time to wait; zero sends one request
      * @return the permits as one, to be closed
-     * @throws IllegalArgumentException if the number is out of its range, or the timeout is negative
-     * @throws LockTimeoutException if there were too few permits all the time
+     * @throws IllegalArgumentException if the number is out of range, or the timeout is negative
+     * @throws LockTimeoutException if there were too few free permits for the whole wait
      * @throws InterruptedException if the thread is interrupted before or while waiting; nothing is left on the server
      * @throws LeaseLostException if the lease was lost before this thread could return
      * @throws LockUnavailableException if the store gave no answer in that time or, if that is longer, in
      *     {@link LockClientOptions#requestTimeout()}
-     * @throws LockConfigurationException if the store has another limit, or refuses the request for good
-     * @throws LockClosedException if the client is or becomes closed
+     * @throws LockConfigurationException if the store has another limit, or refuses the request permanently
+     * @throws LockClosedException if the client is closed, or is closed during the wait
      */
     Permit acquire(int permits, Duration timeout) throws InterruptedException;
 
     /**
-     * Acquires one permit if it is free now. Asks the server once.
+     * Acquires one permit if it is free now. Sends one request.
      *
-     * @return the permit, to be closed; empty if there is none, or others wait for it
+     * @return the permit, to be closed; empty if none is free, or others wait for it
      * @throws LockException as {@link #tryAcquire(int)}
      */
     default Optional<Permit> tryAcquire() {
@@ -109,23 +110,23 @@ public interface DistributedSemaphore {
     }
 
     /**
-     * Acquires permits if they are free now. Asks the server once.
+     * Acquires permits if they are free now. Sends one request.
      *
      * @param permits how many, from 1 to the limit; all or none
-     * @return the permits as one, to be closed; empty if there are too few, or others wait for them
-     * @throws IllegalArgumentException if the number is out of its range
+     * @return the permits as one, to be closed; empty if too few are free, or others wait for them
+     * @throws IllegalArgumentException if the number is out of range
      * @throws LeaseLostException if the lease was lost before this thread could return
      * @throws LockUnavailableException if the store gave no answer within {@link LockClientOptions#requestTimeout()}
-     * @throws LockConfigurationException if the store has another limit, or refuses the request for good
+     * @throws LockConfigurationException if the store has another limit, or refuses the request permanently
      * @throws LockClosedException if the client is closed
      */
     Optional<Permit> tryAcquire(int permits);
 
     /**
-     * Acquires one permit, waiting at most the given time, or for the answer to one request if that takes longer.
+     * Acquires one permit, waiting at most the given time. If the first request takes longer than that, waits for its answer.
      *
-     * @param timeout the longest time to wait; zero asks once
-     * @return the permit, to be closed; empty if there was none all the time
+     * @param timeout the maximum time to wait; zero sends one request
+     * @return the permit, to be closed; empty if none was free for the whole wait
      * @throws InterruptedException as {@link #tryAcquire(int, Duration)}
      * @throws LockException as {@link #tryAcquire(int, Duration)}
      */
@@ -134,42 +135,43 @@ public interface DistributedSemaphore {
     }
 
     /**
-     * Acquires permits, waiting at most the given time, or for the answer to one request if that takes longer.
+     * Acquires permits, waiting at most the given time. If the first request takes longer than that, waits for its answer.
      *
      * @param permits how many, from 1 to the limit; all or none
-     * @param timeout the longest time to wait; zero asks once
-     * @return the permits as one, to be closed; empty if there were too few all the time
-     * @throws IllegalArgumentException if the number is out of its range, or the timeout is negative
+     * @param timeout the maximum time to wait; zero sends one request
+     * @return the permits as one, to be closed; empty if too few were free for the whole wait
+     * @throws IllegalArgumentException if the number is out of range, or the timeout is negative
      * @throws InterruptedException if the thread is interrupted before or while waiting; nothing is left on the server
      * @throws LeaseLostException if the lease was lost before this thread could return
      * @throws LockUnavailableException if the store gave no answer in that time or, if that is longer, in
      *     {@link LockClientOptions#requestTimeout()}
-     * @throws LockConfigurationException if the store has another limit, or refuses the request for good
-     * @throws LockClosedException if the client is or becomes closed
+     * @throws LockConfigurationException if the store has another limit, or refuses the request permanently
+     * @throws LockClosedException if the client is closed, or is closed during the wait
      */
     Optional<Permit> tryAcquire(int permits, Duration timeout) throws InterruptedException;
 
     /**
-     * Acquires permits without a waiting thread. The future is that of {@link DistributedLock#acquireAsync}: it completes on a
-     * thread of the client, and cancelling it abandons the acquisition.
+     * Acquires permits without blocking a thread. The future behaves like that of {@link DistributedLock#acquireAsync}: it
+     * completes on a thread of the client, and cancelling it abandons the acquisition.
      *
      * @param permits how many, from 1 to the limit; all or none
-     * @param timeout the longest time to wait; zero asks once
+     * @param timeout the maximum time to wait; zero sends one request
      * @return the future permits as one
-     * @throws IllegalArgumentException if the number is out of its range, or the timeout is negative
+     * @throws IllegalArgumentException if the number is out of range, or the timeout is negative
      * @throws LockClosedException if the client is closed
      */
     CompletableFuture<Permit> acquireAsync(int permits, Duration timeout);
 
     /**
-     * Changes the limit that the store has from the {@link #limit()} of this object. Permits that are held stay so: after the
-     * limit was lowered, the next one is granted when those that are held are few enough. Whoever asks with the old limit from
-     * now on is refused, waiters among them when they next ask.
+     * Changes the stored limit from the {@link #limit()} of this object to a new one. Permits that are held stay held: after
+     * the limit was lowered, no further permit is granted until the held ones are within the new limit. Requests with the old
+     * limit are refused from now on, including the next request of each waiter.
      *
      * @param newLimit from 1 to {@link Demand#MOST_PERMITS}
-     * @return this semaphore with the new limit, in place of this object
-     * @throws IllegalArgumentException if the number is out of its range
-     * @throws LockConfigurationException if the store has a third limit, which the message says, or refuses the request
+     * @return this semaphore with the new limit, to be used instead of this object
+     * @throws IllegalArgumentException if the number is out of range
+     * @throws LockConfigurationException if the store has neither limit, in which case the message contains the stored one,
+     *     or if it refuses the request
      * @throws LockUnavailableException if the store does not answer within {@link LockClientOptions#requestTimeout()}; the limit
      *     may or may not have changed, and the same call may be repeated
      * @throws LockClosedException if the client is closed

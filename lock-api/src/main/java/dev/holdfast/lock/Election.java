@@ -4,8 +4,8 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * One of several processes leads: it stands for election until it is closed, leads whenever it is elected, and stands again
- * after every failure. Started by {@link LockClient#election(String)}:
+ * This process's candidacy in an election of one leader among several processes. It stands until it is closed, leads whenever
+ * it is elected, and stands again after every failure. Started by {@link LockClient#election(String)}:
  *
  * <pre>{@code
  * Election election = client.election("billing")
@@ -14,21 +14,21 @@ import java.util.Optional;
  *         .start();
  * }</pre>
  *
- * <p><b>What is promised.</b> The leader holds the {@linkplain LockClient#lock(String) lock} of the election's name.
- * {@code onRevoked} is called exactly once for each call of {@code onElected}, after that has returned, and never otherwise;
- * no two callbacks of one election run at the same time. A leadership that has not been resigned lasts after
- * {@code onElected} has returned. If it fails with an exception, the leader resigns.
+ * <p><b>What is promised.</b> The leader holds the {@linkplain LockClient#lock(String) lock} of the election's name. {@code
+ * onRevoked} is called exactly once for each call of {@code onElected}, after that has returned, and never otherwise; no two
+ * callbacks of one election run at the same time. The leadership continues after {@code onElected} has returned. If {@code
+ * onElected} throws an exception, the leader resigns.
  *
  * <p><b>When the lease cannot be kept</b>, the leadership becomes invalid and a running {@code onElected} is interrupted
- * {@linkplain Builder#stopTime(Duration) early enough to stop} before the lease ends. A callback that goes on
- * regardless, or a process that is paused, can run beside the next leader, as with any lock: what it writes late is refused by
- * its {@linkplain Leadership#token() token}. A leader that resigns or closes keeps the lock until its callback has returned.
+ * {@linkplain Builder#stopTime(Duration) early enough to stop} before the lease ends. As with any lock, a callback that
+ * ignores the interrupt, or a paused process, can overlap with the next leader; check its {@linkplain Leadership#token()
+ * token} to refuse late writes. A leader that resigns or closes keeps the lock until its callback has returned.
  *
- * <p>Thread-safe. An election has one thread of its own, and one more while a callback runs.
+ * <p>Thread-safe. An election has one dedicated thread, and a second one while a callback runs.
  */
 public interface Election extends AutoCloseable {
 
-    /** What is called. It may block and may be interrupted. */
+    /** A callback of an election. It may block and may be interrupted. */
     @FunctionalInterface
     interface Callback {
         /**
@@ -48,27 +48,28 @@ public interface Election extends AutoCloseable {
     String name();
 
     /**
-     * Tells whether this process leads.
+     * Returns whether this process leads.
      *
-     * @return true if so by this process's clock; may be stale on return
+     * @return true if so, by this process's clock; may be stale on return
      */
     boolean isLeader();
 
     /**
-     * Asks the server who leads: who it is, where it runs, and its token. For operators; the answer may be stale on return.
+     * Asks the server for the current leader: its name, its host and its token. Intended for operators; the answer may be
+     * stale on return.
      *
-     * @return the leader, in whatever process; empty if there is none now
+     * @return the leader, in any process; empty if there is none now
      * @throws LockUnavailableException if the store does not answer within {@link LockClientOptions#requestTimeout()}
      * @throws LockClosedException if the client is closed
      */
     Optional<HolderInfo> leader();
 
     /**
-     * Resigns, if this process leads, and does not stand again before the given time has passed; others that stand are
-     * elected meanwhile. A running {@code onElected} is interrupted; the lock is released when it has returned. Returns at
-     * once; may be called by the callback itself.
+     * Resigns if this process leads, and does not stand again before the given time has passed, so that another candidate can
+     * be elected. A running {@code onElected} is interrupted; the lock is released once it has returned. Returns immediately;
+     * the callback itself may call it.
      *
-     * @param pause how long not to stand, from the release on; at least a second is kept, so that those who poll see the
+     * @param pause how long not to stand, counted from the release; at least one second, so that polling candidates find the
      *     lock free
      * @return true if this process led; false if it did not, and nothing was done
      * @throws IllegalArgumentException if the pause is negative
@@ -76,18 +77,18 @@ public interface Election extends AutoCloseable {
     boolean yield(Duration pause);
 
     /**
-     * Ends the candidacy and resigns. A running {@code onElected} is interrupted; waits for it and for {@code onRevoked},
-     * but no longer than the {@linkplain Builder#stopTime(Duration) time to stop}, and not at all if called by a callback;
-     * the lock is released when they have returned. Idempotent.
+     * Ends the candidacy and resigns. A running {@code onElected} is interrupted; this method waits for it and for {@code
+     * onRevoked}, for at most the {@linkplain Builder#stopTime(Duration) stop time}, and not at all if a callback calls it.
+     * The lock is released once they have returned. Idempotent.
      */
     @Override
     void close();
 
-    /** Collects what an election needs. Not thread-safe; used once. */
+    /** Builds an election. Not thread-safe; used once. */
     interface Builder {
 
         /**
-         * Sets what the leader does. Required.
+         * Sets the callback for the leader. Required.
          *
          * @param callback called when elected; interrupted when it has to stop
          * @return this
@@ -95,7 +96,7 @@ public interface Election extends AutoCloseable {
         Builder onElected(Callback callback);
 
         /**
-         * Sets what is done when a leadership has ended, after {@code onElected} has returned. Without it, nothing.
+         * Sets the callback for the end of a leadership; it runs after {@code onElected} has returned. Optional.
          *
          * @param callback called once for each leadership
          * @return this
@@ -103,7 +104,7 @@ public interface Election extends AutoCloseable {
         Builder onRevoked(Callback callback);
 
         /**
-         * Sets the options of the lock. Without them, those of the client.
+         * Sets the options of the lock. The default is the client's lock options.
          *
          * @param options the options; leases must be renewed, and have no {@code maxHold}
          * @return this
@@ -111,8 +112,8 @@ public interface Election extends AutoCloseable {
         Builder options(LockOptions options);
 
         /**
-         * Sets how long before the end of its lease the leader is interrupted if the lease cannot be renewed. Without it, a
-         * third of the lease.
+         * Sets how long before the end of its lease the leader is interrupted if the lease cannot be renewed. The default is
+         * a third of the lease.
          *
          * @param stopTime how long the leader needs to stop; positive, at most half of the lease
          * @return this
@@ -120,7 +121,7 @@ public interface Election extends AutoCloseable {
         Builder stopTime(Duration stopTime);
 
         /**
-         * Starts to stand for election. Returns at once.
+         * Starts standing for election. Returns immediately.
          *
          * @return the election, to be closed
          * @throws IllegalStateException if {@code onElected} is missing

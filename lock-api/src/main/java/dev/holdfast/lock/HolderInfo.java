@@ -4,25 +4,24 @@ import dev.holdfast.lock.text.Printable;
 import java.time.Instant;
 
 /**
- * Who holds a lock, as the server recorded it. Immutable. Texts that others stored are not trusted: control, format and
- * bidirectional characters are escaped, and long texts are cut, so that both texts are safe to print.
+ * A holder of a lock, as recorded on the server. Immutable. The texts come from other processes and are not trusted: control,
+ * format and bidirectional characters are escaped, and long texts are truncated, so that both are safe to print.
  *
  * @param who the client's {@link LockClientOptions#who()}, possibly empty; at most 256 characters before escaping
  * @param host the host name of the holder's process
  * @param pid the process id of the holder's process
- * @param since when the lock was granted, by the server's clock where it has one; on etcd when its holder began to ask
- *     for it, by the holder's clock
- * @param token the fencing token of the grant; a hand-off between threads of the holder's process raises the token that
- *     its leases report, not this one; with Redlock it is at least the grant's, as a master that answered late may have given
- *     a greater one
- * @param demand what it holds, or waits for
+ * @param since when the lock was granted, by the server's clock where it has one; on etcd, when the holder sent its first
+ *     request, by the holder's clock
+ * @param token the fencing token of the grant; a hand-off between threads of the holder's process raises the token that its
+ *     leases report, but not this one; with Redlock it may be greater than the grant's, if a master that answered late
+ *     assigned a greater one @param demand what it holds or waits for
  * @param slot its {@linkplain Permit#slot() slot} if it holds permits; otherwise 0
  */
 public record HolderInfo(String who, String host, long pid, Instant since, long token, Demand demand, int slot) {
-    private static final int LONGEST = 256;
+    private static final int MAX_LENGTH = 256;
 
     /**
-     * Makes the texts printable.
+     * Escapes unprintable characters in the texts.
      *
      * @param who any text
      * @param host any text
@@ -33,12 +32,12 @@ public record HolderInfo(String who, String host, long pid, Instant since, long 
      * @param slot as above
      */
     public HolderInfo {
-        who = Printable.of(who, LONGEST);
-        host = Printable.of(host, LONGEST);
+        who = Printable.of(who, MAX_LENGTH);
+        host = Printable.of(host, MAX_LENGTH);
     }
 
     /**
-     * Describes the holder of a lock that is held by one alone.
+     * Describes the holder of an exclusive lock.
      *
      * @param who as above
      * @param host as above

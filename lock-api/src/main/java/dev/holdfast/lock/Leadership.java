@@ -4,9 +4,9 @@ import java.time.Duration;
 import java.util.concurrent.CompletionStage;
 
 /**
- * A time as leader: from an election's {@code onElected} to its {@code onRevoked}. Thread-safe.
+ * One term as leader, from the call of {@code onElected} to the call of {@code onRevoked}. Thread-safe.
  *
- * <p>Give {@link #token()} to whatever the leader writes to: it refuses what a deposed leader sends late.
+ * <p>Send {@link #token()} with every write, so that the resource can refuse late writes of a former leader.
  */
 public interface Leadership {
 
@@ -18,18 +18,18 @@ public interface Leadership {
     long token();
 
     /**
-     * Tells whether this is still the leadership that counts. False from the moment at which this process is to stop, which
-     * is before its lease can end on the server.
+     * Returns whether this process still leads. It turns false when this process has to stop, which is before its lease can
+     * expire on the server.
      *
-     * @return true if so by this process's clock; may be stale on return
+     * @return true if so, by this process's clock; may be stale on return
      */
     boolean isValid();
 
     /**
-     * Makes sure that the leadership stays valid for at least the given time, and renews its lease now if necessary. Call it
-     * before a step whose length is known.
+     * Ensures that the leadership stays valid for at least the given time, and renews its lease now if necessary. Call it
+     * before a step of known length.
      *
-     * @param validity the validity needed from now on
+     * @param validity the required validity, counted from now
      * @throws LeaseLostException if the lease is lost
      * @throws IllegalStateException if the leadership has ended
      * @throws IllegalArgumentException as {@link Lease#ensure}
@@ -38,9 +38,9 @@ public interface Leadership {
     void ensure(Duration validity);
 
     /**
-     * Returns a stage that completes with the reason if the lease is lost; not if the leader resigns.
+     * Returns a stage that completes with the reason if the lease is lost. It does not complete if the leader resigns.
      *
-     * @return the stage; what is attached to it must not block
+     * @return the stage; dependent actions must not block
      */
     CompletionStage<LossReason> lost();
 }

@@ -2,7 +2,7 @@ package dev.holdfast.lock;
 
 import org.jspecify.annotations.Nullable;
 
-/** The lease ended before its holder released it: stop writing, or let the resource check the token. */
+/** Thrown if the lease ended before its holder released it. Stop writing, or let the resource check the token. */
 public class LeaseLostException extends LockException {
     private static final long serialVersionUID = 1L;
 

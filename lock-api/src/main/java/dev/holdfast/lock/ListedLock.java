@@ -4,22 +4,22 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * A lock that somebody held or waited for when a store was asked. Immutable.
+ * A lock that was held or waited for when the store was read. Immutable.
  *
  * @param name the lock's name
- * @param holders who held it, the first one first: one, several who share it, or several with permits; empty if it was
- *     free, as it is for a moment between two holders
- * @param waiters the processes that waited, as far as the store keeps them: in the order of its queue, at most 100 of them, with
- *     what it knows of each. etcd, ZooKeeper and memory know all but a token, which is 0; Redis knows since when one waits;
- *     a database knows of no waiters. {@code since} is when the process joined the queue
+ * @param holders the holders in the order of their grants: one exclusive holder, several readers, or several holders of
+ *     permits; empty if it was free, for example for a moment between two holders
+ * @param waiters the waiting processes that the store records, in the order of its queue, at most 100. Their token is 0, and
+ *     {@code since} is when the process joined the queue. etcd, ZooKeeper and memory record all other fields, Redis only
+ *     {@code since}; a database records no waiters
  */
 public record ListedLock(String name, List<HolderInfo> holders, List<HolderInfo> waiters) {
 
-    /** The most waiters that are listed of one lock. */
+    /** The maximum number of waiters listed for one lock. */
     public static final int MOST_WAITERS = 100;
 
     /**
-     * Makes an entry.
+     * Creates an entry.
      *
      * @param name as above
      * @param holders as above; copied
@@ -31,10 +31,10 @@ public record ListedLock(String name, List<HolderInfo> holders, List<HolderInfo>
     }
 
     /**
-     * Makes an entry of a lock that is held by one alone.
+     * Creates an entry for a lock with at most one holder.
      *
      * @param name as above
-     * @param holder who held it, if anybody did
+     * @param holder the holder, if there was one
      * @param waiters as above; copied
      */
     public ListedLock(String name, Optional<HolderInfo> holder, List<HolderInfo> waiters) {
@@ -42,7 +42,7 @@ public record ListedLock(String name, List<HolderInfo> holders, List<HolderInfo>
     }
 
     /**
-     * Returns the first of those who held it.
+     * Returns the first holder.
      *
      * @return the holder; empty if it was free
      */

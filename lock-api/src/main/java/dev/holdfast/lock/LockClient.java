@@ -121,7 +121,8 @@ public interface LockClient extends AutoCloseable {
      * Returns the semaphore with the given name and limit and the client's default lock options.
      *
      * @param name its name, see {@link #lock(String)}
-     * @param limit how many permits there are, from 1 to {@link Demand#MOST_PERMITS}; the same wherever the name is used
+     * @param limit how many permits there are, from 1 to {@link Demand#MOST_PERMITS}; it must be the same wherever the name
+     *     is used
      * @return the semaphore; cheap to make, nothing is sent to the server
      * @throws IllegalArgumentException if the name or the limit is not acceptable
      * @throws LockConfigurationException if the store has no semaphores
@@ -132,7 +133,8 @@ public interface LockClient extends AutoCloseable {
      * Returns the semaphore with the given name and limit and options of its own.
      *
      * @param name its name, see {@link #lock(String)}
-     * @param limit how many permits there are, from 1 to {@link Demand#MOST_PERMITS}; the same wherever the name is used
+     * @param limit how many permits there are, from 1 to {@link Demand#MOST_PERMITS}; it must be the same wherever the name
+     *     is used
      * @param options the options of the acquisitions made through the returned semaphore
      * @return the semaphore; cheap to make, nothing is sent to the server
      * @throws IllegalArgumentException if the limit is not acceptable, or as {@link #lock(String, LockOptions)}
@@ -141,20 +143,20 @@ public interface LockClient extends AutoCloseable {
     DistributedSemaphore semaphore(String name, int limit, LockOptions options);
 
     /**
-     * Begins an election of one leader among all processes that stand for the same name on the same store.
+     * Returns a builder for an election of one leader among all processes that use the same name on the same store.
      *
-     * @param name the election's name, which is that of the lock that its leader holds
+     * @param name the election's name, which is also the name of the lock that the leader holds
      * @return a builder; nothing happens before {@link Election.Builder#start()}
      * @throws IllegalArgumentException if the name is not acceptable
      */
     Election.Builder election(String name);
 
     /**
-     * Asks the server who holds a lock. For operators and diagnostics: the answer may be stale on return and must not
-     * be used to decide whether to write.
+     * Asks the server for the holder of a lock. Intended for operators and diagnostics: the answer may be stale on return and
+     * must not be used to decide whether to write.
      *
      * @param name the lock's name
-     * @return the holder, the first one if there are {@linkplain #holders several}, or empty if nobody holds the lock
+     * @return the holder, the first one if there are {@linkplain #holders several}; empty if the lock is free
      * @throws IllegalArgumentException if the name is not acceptable
      * @throws LockUnavailableException if the store does not answer within {@link LockClientOptions#requestTimeout()}
      * @throws LockClosedException if this client is closed
@@ -162,11 +164,11 @@ public interface LockClient extends AutoCloseable {
     Optional<HolderInfo> holder(String name);
 
     /**
-     * Asks the server who holds a lock: one alone, several who read, or several with permits. For operators and diagnostics,
-     * as {@link #holder}.
+     * Asks the server for all holders of a lock: one exclusive holder, several readers, or several holders of permits.
+     * Intended for operators and diagnostics, like {@link #holder}.
      *
      * @param name the name
-     * @return those who hold it, the first one first, with what each holds; empty if nobody does
+     * @return the holders with their demands, in the order of their grants; empty if the lock is free
      * @throws IllegalArgumentException if the name is not acceptable
      * @throws LockUnavailableException if the store does not answer within {@link LockClientOptions#requestTimeout()}
      * @throws LockClosedException if this client is closed
@@ -174,34 +176,34 @@ public interface LockClient extends AutoCloseable {
     List<HolderInfo> holders(String name);
 
     /**
-     * Lists the locks that this client holds or waits for, with their holders and waiters in this process. For operators
-     * and metrics: it asks no server and costs a look at each such lock. Each entry is consistent by itself, the list is
-     * not: locks change hands while it is made. A lock that was released and is kept for its
-     * {@linkplain LockOptions#minHold() shortest hold} is not listed. What the calling thread holds is
-     * {@link DistributedLock#held()}; who holds a lock anywhere is {@link #holder}.
+     * Lists the locks that this client holds or waits for, with their holders and waiters in this process. Intended for
+     * operators and metrics: it sends no request and inspects each such lock. Each entry is consistent in itself; the list is
+     * not, since locks change hands while it is built. A lock that was released but is kept for its {@linkplain
+     * LockOptions#minHold() minimum hold} is not listed. See {@link DistributedLock#held()} for the calling thread's hold,
+     * and {@link #holder} for the holder in any process.
      *
-     * @return an immutable list in no order; empty if the client is idle or closed
+     * @return an immutable list in no particular order; empty if the client is idle or closed
      */
     List<LockUsage> held();
 
     /**
-     * Returns what this client has left to do and what it did not report. For operators and metrics: it asks no server and
-     * costs a few reads. Works on a closed client too.
+     * Returns the number of pending releases and of dropped events. Intended for operators and metrics: it sends no request
+     * and costs a few reads. Works on a closed client too.
      *
      * @return the status at this moment
      */
     ClientStatus status();
 
     /**
-     * Asks the server which locks are held or waited for, by whichever client. For operators: the answer may be stale on
-     * return. It costs the server more than a lock does; do not call it in a loop without a pause.
+     * Asks the server for the locks that any client holds or waits for. Intended for operators: the answer may be stale on
+     * return. It costs the server more than an acquisition does; do not call it in a tight loop.
      *
-     * @param prefix what the names begin with; empty for all
-     * @param limit the most locks to list, from 1 to 1,000
+     * @param prefix the prefix of the names; empty for all
+     * @param limit the maximum number of locks to list, from 1 to 1,000
      * @return a page of at most that many locks
      * @throws IllegalArgumentException if the limit is out of range
-     * @throws LockConfigurationException if the store keeps locks in a way that cannot be listed, such as {@code ROW_LOCK} of a
-     *     database, or refuses it
+     * @throws LockConfigurationException if the store refuses the request, or keeps locks in a way that cannot be listed,
+     *     such as {@code ROW_LOCK} of a database
      * @throws LockUnavailableException if the store does not answer within {@link LockClientOptions#requestTimeout()}
      * @throws LockClosedException if this client is closed
      */
@@ -210,11 +212,10 @@ public interface LockClient extends AutoCloseable {
     }
 
     /**
-     * Asks the server for what matters to locks besides that they work: its version, and settings on which it depends what a
-     * crash or a failover can do. For operators, at the set-up of a store. A right that is missing is a finding of
-     * {@link #connect(String)}, which fails.
+     * Checks the server's version and the settings that decide whether locks survive a crash or a failover. Intended for
+     * operators who set up a store. A missing privilege is not reported here: {@link #connect(String)} fails because of it.
      *
-     * @return what was seen; empty where nothing is known about the store
+     * @return the findings; empty if the backend has no checks
      * @throws LockUnavailableException if the store does not answer within {@link LockClientOptions#requestTimeout()}
      * @throws LockClosedException if this client is closed
      */
@@ -225,7 +226,7 @@ public interface LockClient extends AutoCloseable {
     /**
      * Adds a listener to the events of all locks of this client.
      *
-     * @param listener called in order on one thread of the client, never on a locking thread
+     * @param listener the listener; called in order on one thread of the client, never on a locking thread
      */
     void addListener(LockListener listener);
 
@@ -237,9 +238,9 @@ public interface LockClient extends AutoCloseable {
     void removeListener(LockListener listener);
 
     /**
-     * Releases every lock that this client holds, fails every waiter with {@link LockClosedException}, and frees the
-     * client's threads and, if it owns them, its connections. Returns within {@link LockClientOptions#requestTimeout()}
-     * even if the server is unreachable; locks that it could not release end with their leases. Idempotent.
+     * Releases every lock that this client holds, fails every waiter with {@link LockClosedException}, and frees the client's
+     * threads and, if it owns them, its connections. Returns within {@link LockClientOptions#requestTimeout()} even if the
+     * server is unreachable; locks that could not be released stay taken until their leases expire. Idempotent.
      */
     @Override
     void close();

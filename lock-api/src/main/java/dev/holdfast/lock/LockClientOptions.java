@@ -3,7 +3,7 @@ package dev.holdfast.lock;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** How a {@link LockClient} behaves. Immutable; made by {@link #builder()}. */
+/** Options of a {@link LockClient}. Immutable; created by {@link #builder()}. */
 public final class LockClientOptions {
     private static final LockClientOptions DEFAULTS = builder().build();
 
@@ -47,8 +47,7 @@ public final class LockClientOptions {
     }
 
     /**
-     * Returns a builder that starts from these options: what is not set keeps its value, and each value may be set once
-     * more.
+     * Returns a builder initialised with these options. Each value may be set once; values that are not set are kept.
      *
      * @return a new builder, independent of these options
      */
@@ -57,7 +56,7 @@ public final class LockClientOptions {
     }
 
     /**
-     * Returns the name under which {@link LockClient#holder} shows this client.
+     * Returns the name that {@link LockClient#holder} reports for this client.
      *
      * @return free text, by default empty
      */
@@ -66,7 +65,7 @@ public final class LockClientOptions {
     }
 
     /**
-     * Returns the options of locks that have none of their own.
+     * Returns the options of locks that are created without options.
      *
      * @return the options
      */
@@ -75,13 +74,13 @@ public final class LockClientOptions {
     }
 
     /**
-     * Returns how long one request to the server may take: also the shortest time after which an acquisition with a time
-     * limit gives up on a store that is silent.
+     * Returns how long one request to the server may take. It is also the minimum time that a timed acquisition waits for a
+     * store that does not answer.
      *
-     * <p>Not promised: a JDBC driver that does not return from a call keeps the thread that made the call, a caller's own
-     * among them, for as long as it likes, interrupts or not. Other threads do not wait behind it, and
-     * {@link LockClient#close()} does not either. Asynchronous acquisitions share two threads, and so do renewals: two calls
-     * that do not return cost all asynchronous acquisitions of this client, or all its leases.
+     * <p>Limitation: a JDBC driver that does not return from a call blocks the calling thread beyond this time, even if that
+     * thread is interrupted. Other threads and {@link LockClient#close()} do not wait for it. Asynchronous acquisitions share
+     * two threads, and so do renewals. Two calls that never return therefore block all asynchronous acquisitions of this
+     * client, or cost it all its leases.
      *
      * @return the time-out; default 3 s
      */
@@ -90,7 +89,7 @@ public final class LockClientOptions {
     }
 
     /**
-     * Returns for how long an acquisition without a deadline retries while the store fails.
+     * Returns how long an acquisition without a deadline is retried while the store fails.
      *
      * @return the time; default 30 s
      */
@@ -99,8 +98,8 @@ public final class LockClientOptions {
     }
 
     /**
-     * Returns how many hand-offs to the next thread of this client, without a round trip, may follow each other; also how many
-     * readers that share a grant may pass a thread of this client that waits to write.
+     * Returns how many times in a row the lock may be handed to the next thread of this client without a round trip. It is
+     * also the number of readers sharing a grant that may pass a waiting writer of this client.
      *
      * @return the number; 0 disables the hand-off; default 1000
      */
@@ -109,8 +108,8 @@ public final class LockClientOptions {
     }
 
     /**
-     * Returns for how long after its grant by the server a lock may be handed to the next thread of this client, so that
-     * other processes are not starved; also for how long readers may pass a thread of this client that waits to write.
+     * Returns how long after the server's grant a lock may be handed to the next thread of this client; the limit prevents
+     * starvation of other processes. It also limits how long readers may pass a waiting writer of this client.
      *
      * @return the time; default 10 ms
      */
@@ -119,8 +118,8 @@ public final class LockClientOptions {
     }
 
     /**
-     * Returns whether each lease remembers the stack that acquired it, for the warning about a lease that was dropped
-     * without being closed. Costs some microseconds an acquisition.
+     * Returns whether each lease records the stack trace of its acquisition, for the warning about a lease that was dropped
+     * without being closed. Costs some microseconds per acquisition.
      *
      * @return true if so; default false
      */
@@ -151,12 +150,12 @@ public final class LockClientOptions {
         }
 
         /**
-         * Sets the name under which the holder is shown.
+         * Sets the name that {@link LockClient#holder} reports for this client.
          *
          * @param who free text of at most 128 characters, without control characters
          * @return this
          * @throws NullPointerException if null
-         * @throws IllegalArgumentException if longer, or with control characters
+         * @throws IllegalArgumentException if it is longer or has control characters
          * @throws IllegalStateException if already set
          */
         public Builder who(String who) {
@@ -169,7 +168,7 @@ public final class LockClientOptions {
         }
 
         /**
-         * Sets the options of locks that have none of their own.
+         * Sets the options of locks that are created without options.
          *
          * @param lockOptions the options
          * @return this
@@ -182,8 +181,8 @@ public final class LockClientOptions {
         }
 
         /**
-         * Sets how long one request may take. It should be below a third of the lease, so that a renewal without an answer can
-         * be repeated; a client with a time-out longer than one of its leases says so in the log, once.
+         * Sets how long one request may take. It should be below a third of the lease, so that a renewal without an answer
+         * can be repeated; a client whose time-out is longer than one of its leases logs one warning.
          *
          * @param requestTimeout the time-out
          * @return this
@@ -198,7 +197,7 @@ public final class LockClientOptions {
         }
 
         /**
-         * Sets for how long an acquisition without a deadline retries while the store fails.
+         * Sets how long an acquisition without a deadline is retried while the store fails.
          *
          * @param unavailableTimeout the time
          * @return this
@@ -215,7 +214,7 @@ public final class LockClientOptions {
         }
 
         /**
-         * Sets how many hand-offs may follow each other.
+         * Sets how many times in a row the lock may be handed to the next thread of this client.
          *
          * @param handOffLimit from 0 (never) to 1023
          * @return this
@@ -231,7 +230,7 @@ public final class LockClientOptions {
         }
 
         /**
-         * Sets for how long after its grant a lock may be handed to the next thread of this client.
+         * Sets how long after the server's grant a lock may be handed to the next thread of this client.
          *
          * @param handOffTime the time
          * @return this
@@ -246,9 +245,9 @@ public final class LockClientOptions {
         }
 
         /**
-         * Sets whether leases remember where they were acquired.
+         * Sets whether leases record the stack trace of their acquisition.
          *
-         * @param leakTracing true to remember
+         * @param leakTracing true to record it
          * @return this
          * @throws IllegalStateException if already set
          */

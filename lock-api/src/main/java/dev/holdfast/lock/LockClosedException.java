@@ -2,7 +2,7 @@ package dev.holdfast.lock;
 
 import org.jspecify.annotations.Nullable;
 
-/** The client is closed. */
+/** Thrown if the client is closed. */
 public class LockClosedException extends LockException {
     private static final long serialVersionUID = 1L;
 

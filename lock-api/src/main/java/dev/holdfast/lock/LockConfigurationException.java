@@ -3,8 +3,8 @@ package dev.holdfast.lock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The store refuses the request permanently: wrong credentials, a missing table, a missing permission, an unsupported
- * version. A retry does not help.
+ * Thrown if the store refuses the request permanently: wrong credentials, a missing table, a missing permission, an
+ * unsupported version. Retrying does not help.
  */
 public class LockConfigurationException extends LockException {
     private static final long serialVersionUID = 1L;

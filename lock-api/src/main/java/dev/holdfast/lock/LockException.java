@@ -4,8 +4,8 @@ import dev.holdfast.lock.text.Printable;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The root of the exceptions that this library throws. Its message names the lock, what was observed and what to do, in
- * one line: characters that would break or reorder it are escaped.
+ * The root of this library's exceptions. The message is one line: the lock, what was observed and what to do. Characters that
+ * would break or reorder the line are escaped.
  */
 public class LockException extends RuntimeException {
     private static final long serialVersionUID = 1L;

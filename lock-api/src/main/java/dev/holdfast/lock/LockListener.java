@@ -5,31 +5,30 @@ import java.time.Duration;
 /**
  * Receives the events of a client's locks, for metrics and logs.
  *
- * <p>Calls come in order on one thread of the client, never on a thread that locks or renews: a slow listener delays
- * other listeners, not locks, and if it falls behind by more than 10,000 events the newest are dropped with a warning and
- * counted ({@link ClientStatus#droppedEvents()}).
- * An exception thrown by a listener is logged and otherwise ignored.
+ * <p>Events are delivered in order on one thread of the client, never on a thread that locks or renews. A slow listener
+ * delays other listeners, not locks. If it falls behind by more than 10,000 events, the newest are dropped with a warning and
+ * counted ({@link ClientStatus#droppedEvents()}). An exception thrown by a listener is logged and otherwise ignored.
  */
 public interface LockListener {
 
     /**
-     * A thread or an async call began to acquire a lock that it did not hold. It ends with exactly one
-     * {@link #acquired} or {@link #gaveUp}. A call that is refused before it begins (a closed client, a lost hold that was
-     * not unlocked, a thread that would wait for itself) has no event.
+     * A thread or an asynchronous call began to acquire a lock that it did not hold. Exactly one {@link #acquired} or {@link
+     * #gaveUp} follows. A call that is refused before it begins (a closed client, a lost hold that was not unlocked, a thread
+     * that would wait for itself) has no event.
      *
      * @param name the lock's name
      */
     default void attempted(String name) {}
 
     /**
-     * A lock was granted. It ends with exactly one {@link #released} or {@link #lost}, however the client ends: one that is
-     * closed reports what it holds as lost, and a release that the store does not answer in time as released.
+     * A lock was granted. Exactly one {@link #released} or {@link #lost} follows, even if the client is closed: it then
+     * reports its held locks as lost, and a release without an answer in time as released.
      *
      * @param name the lock's name
      * @param token the grant's fencing token
      * @param waited the time since the attempt began
-     * @param handedOff true if it came from another thread of this client, or is shared with other readers of it, without a
-     *     round trip
+     * @param handedOff true if no round trip was needed: the grant was handed over by another thread of this client, or is
+     *     shared with its other readers
      */
     default void acquired(String name, long token, Duration waited, boolean handedOff) {}
 
@@ -52,7 +51,7 @@ public interface LockListener {
     default void released(String name, long token, Duration held) {}
 
     /**
-     * A lease was renewed; told once for all readers of this client who share a grant.
+     * A lease was renewed; reported once for all readers of this client that share a grant.
      *
      * @param name the lock's name
      * @param token the grant's fencing token
@@ -60,12 +59,11 @@ public interface LockListener {
     default void renewed(String name, long token) {}
 
     /**
-     * A renewal failed, or the store's session is in doubt; the lease is retried while it is valid. Told once for all readers of
-     * this client who share a grant.
+     * A renewal failed, or the store's session may have ended; the renewal is retried while the lease is valid. Reported once
+     * for all readers of this client that share a grant.
      *
      * @param name the lock's name
-     * @param token the grant's fencing token
-     * @param detail what was seen
+     * @param token the grant's fencing token @param detail what was observed
      */
     default void suspect(String name, long token, String detail) {}
 
@@ -74,8 +72,8 @@ public interface LockListener {
      *
      * @param name the lock's name
      * @param token the grant's fencing token
-     * @param held the time from its acquisition until the loss was noticed, or until it was released if the store said only
-     *     then that it was lost
+     * @param held the time from its acquisition until the loss was detected, or until its release if the store reported the
+     *     loss only then
      * @param reason why
      */
     default void lost(String name, long token, Duration held, LossReason reason) {}

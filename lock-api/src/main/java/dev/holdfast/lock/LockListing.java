@@ -5,13 +5,14 @@ import java.util.List;
 /**
  * A page of a store's locks. Immutable.
  *
- * @param locks the locks, by name; each is consistent by itself as far as the store reads at one moment, the list is not
- * @param more whether there are, or may be, more locks than were listed: ask for a longer prefix to see them
+ * @param locks the locks, sorted by name; each entry is consistent in itself as far as the store can read it at once, the
+ *     list is not
+ * @param more whether there are, or may be, more locks than were listed; use a longer prefix to list them
  */
 public record LockListing(List<ListedLock> locks, boolean more) {
 
     /**
-     * Makes a page.
+     * Creates a page.
      *
      * @param locks as above; copied
      * @param more as above

@@ -6,7 +6,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a client acquires and keeps a lock. Immutable and comparable by value; made by {@link #builder()}.
+ * Options for acquiring and keeping a lock. Immutable and compared by value; created by {@link #builder()}.
  */
 public final class LockOptions {
     private static final LockOptions DEFAULTS = builder().build();
@@ -29,7 +29,7 @@ public final class LockOptions {
     }
 
     /**
-     * Returns the defaults: a lease of 15 s, renewed automatically, held as long as it takes, not strictly fair.
+     * Returns the defaults: a lease of 15 s with automatic renewal, no limits on the hold, no strict fairness.
      *
      * @return the defaults
      */
@@ -47,8 +47,8 @@ public final class LockOptions {
     }
 
     /**
-     * Returns a builder that starts from these options: what is not set keeps its value, and each value may be set once
-     * more. A {@code maxHold} stays set; to have none, start from {@link #builder()}.
+     * Returns a builder initialised with these options. Each value may be set once; values that are not set are kept. A
+     * {@code maxHold} cannot be removed; to have none, start from {@link #builder()}.
      *
      * @return a new builder, independent of these options
      */
@@ -57,9 +57,9 @@ public final class LockOptions {
     }
 
     /**
-     * Returns how long a grant lasts without renewal: the time for which a crashed holder blocks others. A store that binds
-     * grants to sessions may take longer: ZooKeeper by a tick of its servers and never less than its shortest session, Consul
-     * up to three times as long.
+     * Returns how long a grant lasts without renewal, and so how long a crashed holder blocks others. A store that binds
+     * grants to sessions may take longer: ZooKeeper one more tick of its servers and at least its minimum session time-out,
+     * Consul up to three times as long.
      *
      * @return the lease, positive; default 15 s
      */
@@ -77,8 +77,8 @@ public final class LockOptions {
     }
 
     /**
-     * Returns the longest time that one hold may last; after it, the lock is lost with {@link LossReason#MAX_HOLD}, so
-     * that a hung thread cannot renew for ever.
+     * Returns the maximum duration of one hold. After it the lock is lost with {@link LossReason#MAX_HOLD}, so that a hung
+     * thread does not keep the lock forever.
      *
      * @return the bound, or empty for none (default)
      */
@@ -87,11 +87,11 @@ public final class LockOptions {
     }
 
     /**
-     * Returns the shortest time that the lock stays taken after it was acquired, even if it is released earlier: for
-     * jobs that are shorter than the clock skew between the hosts that start them. {@code unlock} does not wait for it.
-     * Closing the client early leaves the lock to its lease: it stays taken until that ends. Exceptions: a row lock of a database
-     * ({@code JdbcStrategy.ROW_LOCK}) is free at once, and on ZooKeeper a lock ends with the process, or with a connection that
-     * the application closes.
+     * Returns the minimum time for which the lock stays taken after it was acquired, even if it is released earlier. It is
+     * meant for jobs that are shorter than the clock skew between the hosts that start them. {@code unlock} does not wait for
+     * it. If the client is closed earlier, the lock stays taken until its lease expires. Exceptions: a row lock of a database
+     * ({@code JdbcStrategy.ROW_LOCK}) is free immediately, and on ZooKeeper the lock ends with the process, or with a
+     * connection that the application closes.
      *
      * @return the time, zero for none (default)
      */
@@ -100,9 +100,9 @@ public final class LockOptions {
     }
 
     /**
-     * Returns whether processes get the lock strictly in the order of their requests, which also disables the hand-off
-     * between threads of one process. A backend whose waiters do not queue (databases, Redlock, Redis where waiters poll)
-     * refuses it.
+     * Returns whether processes acquire the lock strictly in the order of their requests. This also disables the hand-off
+     * between threads of one process. Backends without a queue of waiters (databases, Redlock, Redis with polling waiters)
+     * refuse it.
      *
      * @return true if strictly fair; default false
      */
@@ -112,7 +112,7 @@ public final class LockOptions {
 
     /**
      * Returns whether the thread that holds the lock by {@code lock} is interrupted when the lease is lost. A {@link Lease}
-     * has no thread to interrupt: attach to {@link Lease#lost()}.
+     * has no thread to interrupt: add an action to {@link Lease#lost()} instead.
      *
      * @return true if so; default false
      */
@@ -160,7 +160,7 @@ public final class LockOptions {
         /**
          * Sets the lease.
          *
-         * @param lease how long a grant lasts without renewal; at least the backend's floor
+         * @param lease how long a grant lasts without renewal; at least the backend's minimum
          * @return this
          * @throws NullPointerException if null
          * @throws IllegalArgumentException if zero, negative or beyond 24 hours
@@ -185,7 +185,7 @@ public final class LockOptions {
         }
 
         /**
-         * Sets the longest time that one hold may last.
+         * Sets the maximum duration of one hold.
          *
          * @param maxHold the bound
          * @return this
@@ -199,7 +199,7 @@ public final class LockOptions {
         }
 
         /**
-         * Sets the shortest time that the lock stays taken.
+         * Sets the minimum time for which the lock stays taken after it was acquired.
          *
          * @param minHold the time; zero for none
          * @return this
@@ -213,9 +213,10 @@ public final class LockOptions {
         }
 
         /**
-         * Sets whether processes get the lock strictly in order.
+         * Sets whether processes acquire the lock strictly in the order of their requests.
          *
-         * @param fair true for strict order; {@link LockClient#lock(String, LockOptions)} refuses it where there is none
+         * @param fair true for strict order; {@link LockClient#lock(String, LockOptions)} refuses it if the backend has no
+         *     queue
          * @return this
          * @throws IllegalStateException if already set
          */
@@ -225,8 +226,8 @@ public final class LockOptions {
         }
 
         /**
-         * Sets whether the thread that holds the lock by {@code lock} is interrupted when the lease is lost. If it is still
-         * interrupted when it calls {@code unlock}, that interrupt is taken back, since the section is over.
+         * Sets whether the thread that holds the lock by {@code lock} is interrupted when the lease is lost. If the interrupt
+         * is still pending when the thread calls {@code unlock}, it is cleared, since the guarded section is over.
          *
          * @param interruptOnLoss true to interrupt
          * @return this

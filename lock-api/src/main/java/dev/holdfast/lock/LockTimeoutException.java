@@ -2,7 +2,7 @@ package dev.holdfast.lock;
 
 import org.jspecify.annotations.Nullable;
 
-/** The lock was not acquired in time, because somebody else had it. */
+/** Thrown if the lock was not acquired in time because others held it. */
 public class LockTimeoutException extends LockException {
     private static final long serialVersionUID = 1L;
 

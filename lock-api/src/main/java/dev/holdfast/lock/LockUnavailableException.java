@@ -2,7 +2,7 @@ package dev.holdfast.lock;
 
 import org.jspecify.annotations.Nullable;
 
-/** The store gave no usable answer in time: unreachable, failing over, or too slow. A retry may help. */
+/** Thrown if the store gave no usable answer in time: it is unreachable, failing over, or too slow. Retrying may help. */
 public class LockUnavailableException extends LockException {
     private static final long serialVersionUID = 1L;
 

@@ -6,13 +6,13 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * How one client uses one lock now: who of this process has it, and who waits for it here. For operators and metrics; a
- * thread that asks for its own hold wants {@link DistributedLock#held()}. Immutable.
+ * The current use of one lock by one client: its holders and its waiters in this process. Intended for operators and metrics;
+ * for the calling thread's own hold see {@link DistributedLock#held()}. Immutable.
  *
  * @param name the lock's name
- * @param holders who has the lock through this client: one, or several who read or have permits, in the order of their
- *     tokens; empty if nobody does, and it is only waited for
- * @param waiters who waits for it through this client, first come first
+ * @param holders the holders in this client: one, or several readers or holders of permits, in the order of their tokens;
+ *     empty if the lock is only waited for
+ * @param waiters the waiters in this client, the longest waiting first
  */
 public record LockUsage(String name, List<Holder> holders, List<Waiter> waiters) {
 
@@ -29,36 +29,35 @@ public record LockUsage(String name, List<Holder> holders, List<Waiter> waiters)
     }
 
     /**
-     * Returns the first of those who have it.
+     * Returns the first holder.
      *
-     * @return the holder; empty if nobody has it through this client
+     * @return the holder; empty if this client does not hold the lock
      */
     public Optional<Holder> holder() {
         return holders.stream().findFirst();
     }
 
     /**
-     * Who has the lock. Immutable.
+     * A holder. Immutable.
      *
      * @param token the fencing token
-     * @param thread the name of the thread that acquired it, if that still exists: the owner of a {@code lock} hold; a
-     *     lease may be in other hands by now
-     * @param lease true if it belongs to a {@link Lease}, false if to the thread
-     * @param since when it was acquired here, by this process's wall clock; for people to read
-     * @param remaining remaining validity by this process's monotonic clock if it is not renewed any more; never negative
-     * @param demand what it has
+     * @param thread the name of the thread that acquired the lock, if it still exists; it owns a {@code lock} hold, while a
+     *     lease may have been passed to another thread
+     * @param lease true if the hold belongs to a {@link Lease}, false if it belongs to the thread
+     * @param since when it was acquired here, by this process's wall clock; for display only
+     * @param remaining remaining validity without further renewals, by this process's monotonic clock; never negative @param
+     *     demand what it holds
      */
     public record Holder(
             long token, Optional<String> thread, boolean lease, Instant since, Duration remaining, Demand demand) {}
 
     /**
-     * Who waits. Immutable.
+     * A waiter. Immutable.
      *
-     * @param thread the name of the thread that asks
-     * @param async true if that thread does not wait itself, see {@link DistributedLock#acquireAsync}
-     * @param lease true if it asks for a {@link Lease}
-     * @param since when it began to ask, by this process's wall clock; for people to read
-     * @param demand what it asks for
+     * @param thread the name of the thread that requested the lock
+     * @param async true if that thread does not block, see {@link DistributedLock#acquireAsync}
+     * @param lease true if it requested a {@link Lease}
+     * @param since when it began to wait, by this process's wall clock; for display only @param demand what it requested
      */
     public record Waiter(String thread, boolean async, boolean lease, Instant since, Demand demand) {}
 }

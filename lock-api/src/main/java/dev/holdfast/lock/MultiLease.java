@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Several granted locks as one. It is valid while all of its leases are, and lost with the first. Each lock has a fencing
- * token of its own: give each guarded resource the token of its lock.
+ * Several granted locks as one. It is valid while all of its leases are valid, and lost when one of them is lost. Each lock
+ * has its own fencing token: give each guarded resource the token of its lock.
  *
  * <p>Thread-safe: every method may be called from any thread.
  */
@@ -37,9 +37,9 @@ public interface MultiLease extends AutoCloseable {
     long token(String name);
 
     /**
-     * Tells whether every lease is valid.
+     * Returns whether every lease is valid.
      *
-     * @return true if so by this process's clock; may be stale on return
+     * @return true if so, by this process's clock; may be stale on return
      */
     boolean isValid();
 
@@ -51,10 +51,10 @@ public interface MultiLease extends AutoCloseable {
     Duration remaining();
 
     /**
-     * Makes sure that every lease stays valid for at least the given time. Blocks for at most
-     * {@link LockClientOptions#requestTimeout()} for each lease that has to be renewed.
+     * Ensures that every lease stays valid for at least the given time. Blocks for at most {@link
+     * LockClientOptions#requestTimeout()} for each lease that has to be renewed.
      *
-     * @param validity the validity needed from now on
+     * @param validity the required validity, counted from now
      * @throws LeaseLostException if one of the leases is lost; only then
      * @throws IllegalStateException if this is closed
      * @throws IllegalArgumentException as {@link Lease#ensure}
@@ -63,15 +63,15 @@ public interface MultiLease extends AutoCloseable {
     void ensure(Duration validity);
 
     /**
-     * Returns a stage that completes when the first lease is lost. It never completes exceptionally, and not at all if
-     * all are released in order. What is attached to it must not block.
+     * Returns a stage that completes when the first lease is lost. It never completes exceptionally, and does not complete if
+     * all leases are released normally. Dependent actions must not block.
      *
      * @return the stage; the same at each call
      */
     CompletionStage<Loss> lost();
 
     /**
-     * Releases all locks in the opposite order of acquisition, those after a failure too. Idempotent.
+     * Releases all locks in the reverse order of acquisition, continuing after a failure. Idempotent.
      *
      * @throws LeaseLostException if one of the leases was lost before this call; all are closed nevertheless, and further
      *     losses are suppressed exceptions of the first

@@ -8,12 +8,12 @@ import java.util.Optional;
  * Several locks as one: all of them are acquired, or none. Made by {@link LockClient#lockAll(String...)}.
  *
  * <p>The locks are acquired one after the other in the order of their names, and released in the opposite order, as Havender
- * proposed in 1968 ("Avoiding deadlock in multitasking systems", IBM Systems Journal 7): whatever sets two callers ask for,
- * neither waits for the other in a circle. Each acquisition has one deadline for all of its locks. If one of them cannot be
- * had, those that were acquired are released before the call ends.
+ * proposed in 1968 ("Avoiding deadlock in multitasking systems", IBM Systems Journal 7): two callers never deadlock,
+ * whichever sets of locks they ask for. Each acquisition has one deadline for all of its locks. If one lock cannot be
+ * acquired, those acquired before it are released before the call ends.
  *
- * <p>A multi-lock costs the requests of its locks. Leases that are not renewed
- * ({@linkplain LockOptions#renewal() renewal off}) must be long enough for the wait for the other locks.
+ * <p>A multi-lock sends the requests of each of its locks. Leases that are not renewed ({@linkplain LockOptions#renewal()
+ * renewal off}) must be long enough to cover the wait for the other locks.
  *
  * <p>Thread-safe.
  */
@@ -27,41 +27,41 @@ public interface MultiLock {
     List<String> names();
 
     /**
-     * Acquires all locks, waiting as long as it takes.
+     * Acquires all locks, waiting until it succeeds.
      *
      * @return the leases as one, to be closed
      * @throws InterruptedException if the thread is interrupted before or while waiting; nothing is left on the server
      * @throws IllegalStateException if this thread holds one of the locks by {@code lock}
      * @throws LeaseLostException if one of the leases was lost before this thread could return
      * @throws LockUnavailableException as {@link DistributedLock#acquire()}
-     * @throws LockConfigurationException if the store refuses the request for good
-     * @throws LockClosedException if the client is or becomes closed
+     * @throws LockConfigurationException if the store refuses the request permanently
+     * @throws LockClosedException if the client is closed, or is closed during the wait
      */
     MultiLease acquire() throws InterruptedException;
 
     /**
      * Acquires all locks, waiting at most the given time for all of them together.
      *
-     * @param timeout the longest time to wait; zero asks once for each
+     * @param timeout the maximum time to wait; zero sends one request for each lock
      * @return the leases as one, to be closed
      * @throws IllegalArgumentException if the timeout is negative
-     * @throws LockTimeoutException if somebody else had one of the locks at the end of that time
+     * @throws LockTimeoutException if another holder had one of the locks at the end of that time
      * @throws InterruptedException if the thread is interrupted before or while waiting; nothing is left on the server
      * @throws IllegalStateException if this thread holds one of the locks by {@code lock}, and the timeout is positive
      * @throws LeaseLostException if one of the leases was lost before this thread could return
      * @throws LockUnavailableException as {@link DistributedLock#acquire(Duration)}
-     * @throws LockConfigurationException if the store refuses the request for good
-     * @throws LockClosedException if the client is or becomes closed
+     * @throws LockConfigurationException if the store refuses the request permanently
+     * @throws LockClosedException if the client is closed, or is closed during the wait
      */
     MultiLease acquire(Duration timeout) throws InterruptedException;
 
     /**
      * Acquires all locks if all are free now.
      *
-     * @return the leases as one, to be closed; empty if somebody else has one of the locks
+     * @return the leases as one, to be closed; empty if another holder has one of the locks
      * @throws LeaseLostException if one of the leases was lost before this thread could return
      * @throws LockUnavailableException as {@link DistributedLock#tryAcquire()}
-     * @throws LockConfigurationException if the store refuses the request for good
+     * @throws LockConfigurationException if the store refuses the request permanently
      * @throws LockClosedException if the client is closed
      */
     Optional<MultiLease> tryAcquire();
@@ -69,15 +69,15 @@ public interface MultiLock {
     /**
      * Acquires all locks, waiting at most the given time for all of them together.
      *
-     * @param timeout the longest time to wait; zero asks once for each
-     * @return the leases as one, to be closed; empty if somebody else had one of the locks at the end of that time
+     * @param timeout the maximum time to wait; zero sends one request for each lock
+     * @return the leases as one, to be closed; empty if another holder had one of the locks at the end of that time
      * @throws IllegalArgumentException if the timeout is negative
      * @throws InterruptedException if the thread is interrupted before or while waiting; nothing is left on the server
      * @throws IllegalStateException if this thread holds one of the locks by {@code lock}, and the timeout is positive
      * @throws LeaseLostException if one of the leases was lost before this thread could return
      * @throws LockUnavailableException as {@link DistributedLock#tryAcquire(Duration)}
-     * @throws LockConfigurationException if the store refuses the request for good
-     * @throws LockClosedException if the client is or becomes closed
+     * @throws LockConfigurationException if the store refuses the request permanently
+     * @throws LockClosedException if the client is closed, or is closed during the wait
      */
     Optional<MultiLease> tryAcquire(Duration timeout) throws InterruptedException;
 }

@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The checks that the option builders share. */
 final class OptionRules {
-    private static final Duration LONGEST_LEASE = Duration.ofHours(24);
+    private static final Duration MAX_LEASE = Duration.ofHours(24);
 
     private OptionRules() {}
 
@@ -43,7 +43,7 @@ final class OptionRules {
 
     static Duration lease(Duration value) {
         positive("lease", value);
-        if (value.compareTo(LONGEST_LEASE) > 0) {
+        if (value.compareTo(MAX_LEASE) > 0) {
             throw new IllegalArgumentException("lease must be at most 24 hours, got " + value
                     + "; use automatic renewal to hold a lock for longer");
         }

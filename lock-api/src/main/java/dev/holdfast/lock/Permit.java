@@ -1,8 +1,8 @@
 package dev.holdfast.lock;
 
 /**
- * Permits of a {@link DistributedSemaphore}, held together: closing it gives all of them back. A {@link Lease} in everything:
- * bounded in time, renewed in the background, and {@linkplain #lost() lost} as one.
+ * Permits of a {@link DistributedSemaphore} that were acquired together; closing this object releases all of them. Like any
+ * {@link Lease} it is limited in time and renewed in the background, and its permits are {@linkplain #lost() lost} together.
  *
  * <p>Thread-safe.
  */
@@ -16,9 +16,9 @@ public interface Permit extends Lease {
     int permits();
 
     /**
-     * Returns the number of this holder among those of the semaphore: it has one slot, however many permits it has, and nobody
-     * else has that slot until this grant has ended. A holder gets the lowest slot that is free (on etcd sometimes a higher one).
-     * Use it to pick one of as many connections, shards or directories; compare {@linkplain #token() tokens} within a slot only.
+     * Returns this holder's slot number. Each holder has one slot, however many permits it has, and no other holder gets that
+     * slot until this grant has ended. A holder gets the lowest free slot (on etcd sometimes a higher one). Use it to select
+     * one of a fixed number of connections, shards or directories; compare {@linkplain #token() tokens} within one slot only.
      *
      * @return from 1 to the semaphore's limit when this was granted
      */

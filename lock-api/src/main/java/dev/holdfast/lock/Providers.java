@@ -10,10 +10,10 @@ import java.util.ServiceLoader;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
-/** Finds the provider for a URI. The URI itself never appears in a message, since it may hold a password. */
+/** Finds the provider for a URI. The URI never appears in a message, since it may contain a password. */
 final class Providers {
 
-    private static final int MOST_BROKEN = 100;
+    private static final int MAX_BROKEN = 100;
 
     private Providers() {}
 
@@ -21,7 +21,7 @@ final class Providers {
         return connect(select(uri), uri, options);
     }
 
-    /** No bare Error for libraries that do not fit together: nothing that catches lock exceptions would see it. */
+    /** Incompatible libraries cause a LinkageError, which callers that catch lock exceptions would miss. */
     static LockClient connect(LockProvider provider, String uri, LockClientOptions options) {
         try {
             return provider.connect(uri, options);
@@ -77,9 +77,9 @@ final class Providers {
                 + " to the class path");
     }
 
-    /** The next provider that can be loaded, or null; one whose dependencies are missing does not hinder the others. */
+    /** Returns the next provider that can be loaded, or null; skips providers whose dependencies are missing. */
     private static @Nullable LockProvider next(Iterator<LockProvider> each, List<ServiceConfigurationError> broken) {
-        while (broken.size() < MOST_BROKEN) {
+        while (broken.size() < MAX_BROKEN) {
             try {
                 return each.hasNext() ? each.next() : null;
             } catch (ServiceConfigurationError e) {

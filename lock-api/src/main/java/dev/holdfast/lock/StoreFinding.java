@@ -3,26 +3,26 @@ package dev.holdfast.lock;
 import dev.holdfast.lock.text.Printable;
 
 /**
- * Something about a store that matters to its locks: its version, a setting, a right. Immutable.
+ * A finding about a store that affects its locks: its version, a setting, a privilege. Immutable.
  *
- * @param grade whether anything has to be done
- * @param observation what was seen, one line without a secret
- * @param remedy what to do, a statement or a setting where there is one; empty if nothing has to be done
+ * @param grade how severe it is
+ * @param observation what was observed, in one line without secrets
+ * @param remedy what to do, if possible a statement or a setting; empty if there is nothing to do
  */
 public record StoreFinding(Grade grade, String observation, String remedy) {
 
-    /** How bad it is. */
+    /** The severity of a finding. */
     public enum Grade {
-        /** As it should be. */
+        /** No problem. */
         OK,
-        /** Locks work, but a crash, a failover or another event may break what they promise. */
+        /** Locks work, but a crash, a failover or another event may break their guarantees. */
         WARNING,
         /** Locks do not work. */
         PROBLEM
     }
 
     /**
-     * Makes the texts printable.
+     * Escapes unprintable characters in the texts.
      *
      * @param grade as above
      * @param observation as above
@@ -34,9 +34,9 @@ public record StoreFinding(Grade grade, String observation, String remedy) {
     }
 
     /**
-     * A finding that needs nothing to be done.
+     * Returns a finding that requires no action.
      *
-     * @param observation what was seen
+     * @param observation what was observed
      * @return the finding
      */
     public static StoreFinding ok(String observation) {
@@ -44,9 +44,9 @@ public record StoreFinding(Grade grade, String observation, String remedy) {
     }
 
     /**
-     * A finding that is to be mended some time.
+     * Returns a finding that should be fixed at some time.
      *
-     * @param observation what was seen
+     * @param observation what was observed
      * @param remedy what to do
      * @return the finding
      */

@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Who may hold a lock beside whom. */
+/** Which demands are compatible. */
 class DemandTest {
 
     @Test
@@ -17,7 +17,7 @@ class DemandTest {
         for (Demand one : all) {
             for (Demand other : all) {
                 assertThat(one.leavesRoomFor(other))
-                        .as("%s beside %s", other, one)
+                        .as("%s with %s", other, one)
                         .isEqualTo(one.equals(other) && one != Demand.EXCLUSIVE);
             }
         }
@@ -32,7 +32,7 @@ class DemandTest {
                 .isEqualTo(room);
     }
 
-    /** While a limit is changed, two demands may know different ones. */
+    /** While a limit is being changed, two demands may have different limits. */
     @Test
     void room_forPermits_isThatOfTheOwnLimit() {
         assertThat(new Demand.Permits(1, 2).leavesRoomFor(new Demand.Permits(2, 4)))

@@ -7,7 +7,7 @@ import java.util.function.BiFunction;
 import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 
-/** What is thrown says all in one line, whatever a name or a server put into it, and keeps its cause. */
+/** Exception messages are one line, whatever text a name or a server contributed, and keep their cause. */
 class ExceptionsTest {
     private static final Throwable CAUSE = new IllegalStateException("why");
 

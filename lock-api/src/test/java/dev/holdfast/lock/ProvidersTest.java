@@ -77,7 +77,7 @@ class ProvidersTest {
                                 + " to the class path");
     }
 
-    /** Broken ones come in any form, and may never stop: a class path with a file that names the same class again and again. */
+    /** Broken providers are skipped, even if the class path lists the same broken class endlessly. */
     @Test
     void select_besideProvidersThatCannotBeLoaded_endsHoweverManyThereAre() {
         NoClassDefFoundError unlinked = new NoClassDefFoundError("store/Base");

@@ -40,7 +40,7 @@ class SourceRulesTest {
         assertThat(found).isEmpty();
     }
 
-    /** The last column of the glossary in CONTRIBUTING.md: words in capitals as they are, others in any spelling. */
+    /** The last column of the glossary in CONTRIBUTING.md: words in capitals verbatim, others in any case. */
     @Test
     void words_areThoseOfTheGlossary() throws IOException {
         List<Pattern> refused = new ArrayList<>();
@@ -88,7 +88,7 @@ class SourceRulesTest {
         assertThat(found).isEmpty();
     }
 
-    /** Tests share the package of what they test, which is described once, in the main sources. */
+    /** Tests share the package of the code that they test; its description is in the main sources. */
     @Test
     void packages_areDescribedOnce() throws IOException {
         for (Path info : sources("src/test/java")) {
@@ -136,17 +136,17 @@ class SourceRulesTest {
         return sources;
     }
 
-    /** A command asks whether its standard output still works; what it writes goes through picocli's. */
+    /** A command checks whether its standard output still works; it writes through picocli. */
     private static String ofCommand(Path file, String code) {
         return file.startsWith(Path.of("../lock-cli")) ? code.replace("System.out.checkError()", "") : code;
     }
 
-    /** The testkit waits for servers and tells what it ran; it may do both in the plain way. */
+    /** The testkit may sleep while it waits for servers, and may print which tests it ran. */
     private static boolean isTestTool(Path file, String reason) {
         return file.startsWith(Path.of("../lock-testkit")) && (reason.contains("print") || reason.contains("sleep"));
     }
 
-    /** As in Spring itself, what an annotated method holds belongs to its thread. */
+    /** As in Spring itself, the lock of an annotated method belongs to its thread. */
     private static boolean isSpring(Path file, String reason) {
         return file.endsWith("hold/CurrentHolds.java") && reason.contains("ThreadLocal");
     }

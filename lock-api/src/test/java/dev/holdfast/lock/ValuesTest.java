@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
-/** What is told of locks: values that do not change, and the short forms of calls. */
+/** Value types of the API, and the default methods. */
 class ValuesTest {
     private static final HolderInfo ONE = new HolderInfo("a", "h", 1, Instant.EPOCH, 1);
     private static final HolderInfo TWO = new HolderInfo("b", "h", 2, Instant.EPOCH, 2, Demand.SHARED, 0);
@@ -67,7 +67,7 @@ class ValuesTest {
         assertThat(StoreFinding.ok("fine")).isEqualTo(new StoreFinding(StoreFinding.Grade.OK, "fine", ""));
     }
 
-    /** Calls the default methods; all others return null, or what is noted of them. */
+    /** Calls the default methods; all other methods return null or a recorded value. */
     private static <T> T defaults(Class<T> type, List<String> calls, Object answer) {
         return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, (proxy, method, args) -> {
             if (method.isDefault()) {

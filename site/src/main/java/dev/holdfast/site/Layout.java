@@ -57,7 +57,7 @@ final class Layout {
         return "../".repeat(target.getNameCount() - 1);
     }
 
-    /** The groups of pages, with links as they are from this page. */
+    /** The groups of pages, with links relative to this page. */
     private String pages(Page page) {
         StringBuilder html = new StringBuilder();
         for (Element group : groups.children()) {

@@ -49,7 +49,7 @@ final class Locations {
         return Files.isDirectory(root.resolve(file)) ? file.resolve("index.html") : Path.of(name + ".html");
     }
 
-    /** A link of a page, as it is on the site; one that leads out of the repository or nowhere stays as it is. */
+    /** A page's link, translated to the site; a link out of the repository or to a missing file is unchanged. */
     String rewrite(Path page, String link) {
         int anchor = link.indexOf('#');
         return target(page, link)

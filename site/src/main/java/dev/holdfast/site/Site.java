@@ -132,7 +132,7 @@ public final class Site {
         return read("/dev/holdfast/site/" + name);
     }
 
-    /** A script out of its jar; the build knows its version. */
+    /** A script from its jar, in the version of the build. */
     private static String webjar(String name, String file) throws IOException {
         String properties = read("/META-INF/maven/org.webjars.npm/" + name + "/pom.properties");
         String version = properties

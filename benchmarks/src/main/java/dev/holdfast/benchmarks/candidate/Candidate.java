@@ -39,7 +39,7 @@ public interface Candidate {
     }
 
     /**
-     * Tells whether its {@code lock} waits for a busy lock. The others take part in uncontended scenarios only.
+     * Returns whether its {@code lock} waits for a busy lock. The others take part in uncontended scenarios only.
      *
      * @return whether it waits
      */
@@ -48,7 +48,7 @@ public interface Candidate {
     }
 
     /**
-     * Tells whether it excludes other processes. The others are there for comparison within one.
+     * Returns whether it excludes other processes. The others are there for comparison within one.
      *
      * @return whether it does
      */
@@ -57,7 +57,7 @@ public interface Candidate {
     }
 
     /**
-     * Tells whether it stands for its library where there is no time for all: in the scenarios of many locks, many waiters and
+     * Returns whether it stands for its library where there is no time for all: in the scenarios of many locks, many waiters and
      * growth.
      *
      * @return whether it does
@@ -86,7 +86,7 @@ public interface Candidate {
     }
 
     /**
-     * Commands that Redis counts for this candidate besides scripts and subscriptions, which are counted for all. What
+     * Commands that Redis counts for this candidate in addition to scripts and subscriptions, which are counted for all. What
      * scripts call inside is not counted.
      *
      * @return names as in INFO commandstats

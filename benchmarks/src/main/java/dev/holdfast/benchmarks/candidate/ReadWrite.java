@@ -6,7 +6,7 @@ import java.util.concurrent.locks.ReadWriteLock;
  * Both locks of a name, in the hands of one thread.
  *
  * @param read lets others read
- * @param write lets nobody else in
+ * @param write excludes all others
  */
 public record ReadWrite(NamedLock read, NamedLock write) {
 

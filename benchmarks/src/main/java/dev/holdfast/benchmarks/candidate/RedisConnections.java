@@ -3,7 +3,7 @@ package dev.holdfast.benchmarks.candidate;
 import java.net.URI;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
-/** Spring Data's connections, for those who are built on them. */
+/** Spring Data's connections, for the candidates that use them. */
 final class RedisConnections {
     private RedisConnections() {}
 

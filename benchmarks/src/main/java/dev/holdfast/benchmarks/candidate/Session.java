@@ -4,7 +4,7 @@ package dev.holdfast.benchmarks.candidate;
 public interface Session extends AutoCloseable {
 
     /**
-     * Returns a lock, each time as the library's documentation tells to get one.
+     * Returns a lock, obtained each time as the library's documentation recommends.
      *
      * @param name of the lock
      * @return a lock for the use of the calling thread
@@ -15,7 +15,7 @@ public interface Session extends AutoCloseable {
     }
 
     /**
-     * Returns both locks of a name, each time as the library's documentation tells to get them.
+     * Returns both locks of a name, obtained each time as the library's documentation recommends.
      *
      * @param name of the locks
      * @return locks for the use of the calling thread
@@ -26,7 +26,7 @@ public interface Session extends AutoCloseable {
     }
 
     /**
-     * Returns a semaphore, each time as the library's documentation tells to get one.
+     * Returns a semaphore, obtained each time as the library's documentation recommends.
      *
      * @param name of the semaphore
      * @param limit how many permits it has

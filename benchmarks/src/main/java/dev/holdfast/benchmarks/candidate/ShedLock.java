@@ -7,7 +7,7 @@ import net.javacrumbs.shedlock.core.LockProvider;
 import net.javacrumbs.shedlock.core.SimpleLock;
 import org.jspecify.annotations.Nullable;
 
-/** ShedLock's provider called directly: it never waits, so it takes part where nobody has to. */
+/** ShedLock's provider called directly: it never waits, so it takes part only in scenarios without waiters. */
 final class ShedLock implements Candidate {
     private final Opener opener;
 

@@ -38,7 +38,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** Measures Holdfast beside its peers on real servers. */
+/** Measures Holdfast and its peers on real servers. */
 @Command(
         name = "bench",
         mixinStandardHelpOptions = true,

@@ -17,7 +17,7 @@ public final class Engine {
      *
      * @param folder where {@code engine.csv} goes
      * @param quick for a rough figure
-     * @param out is told where they went
+     * @param out receives the path of the files
      * @throws RunnerException if one failed
      */
     public static void run(Path folder, boolean quick, PrintStream out) throws RunnerException {

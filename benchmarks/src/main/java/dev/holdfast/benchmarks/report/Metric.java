@@ -61,7 +61,7 @@ public enum Metric {
     }
 
     /**
-     * Tells which of two is the better one.
+     * Returns which of two is the better one.
      *
      * @return whether a greater figure is better
      */
@@ -73,7 +73,7 @@ public enum Metric {
      * Prints a figure.
      *
      * @param value in this metric's unit
-     * @return with as many digits as make sense
+     * @return the value with sensible precision
      */
     public String format(double value) {
         return Double.isNaN(value) ? "–" : String.format(Locale.ROOT, "%,." + digits + "f", value);

@@ -68,7 +68,7 @@ public record Reach(String scenario, String what, boolean atLeast, double bound,
         return all;
     }
 
-    /** Those of one store that are about a lock on its way from process to process. */
+    /** The metrics of one store about passing a lock between processes. */
     private static List<Reach> handedOver(String store) {
         ToDoubleFunction<Results> pingPong = median(store, "ping-pong", HOLDFAST, Metric.OPS);
         ToDoubleFunction<Results> handOver = median(store, "ping-pong", HOLDFAST, Metric.HANDOFF_P50);

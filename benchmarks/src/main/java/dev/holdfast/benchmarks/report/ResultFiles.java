@@ -16,7 +16,7 @@ public final class ResultFiles {
      * A table and a chart.
      *
      * @param id the scenario's
-     * @param title what was done
+     * @param title the scenario's title
      * @param main the figure to compare by
      */
     public record Part(String id, String title, Metric main) {}

@@ -24,10 +24,10 @@ public final class Results {
      * One figure.
      *
      * @param store where
-     * @param scenario what was done
+     * @param scenario the scenario
      * @param candidate by whom
      * @param round from 1
-     * @param metric what was measured
+     * @param metric the measured value
      * @param value in the metric's unit
      */
     public record Figure(String store, String scenario, String candidate, int round, Metric metric, double value) {}
@@ -36,16 +36,16 @@ public final class Results {
      * A candidate that failed in a scenario.
      *
      * @param store where
-     * @param scenario what was done
-     * @param candidate who
+     * @param scenario the scenario
+     * @param candidate the candidate
      * @param reason why
      */
     public record Failure(String store, String scenario, String candidate, String reason) {}
 
     /**
-     * Notes who takes part; tables keep this order.
+     * Adds a candidate; tables keep this order.
      *
-     * @param candidate who
+     * @param candidate the candidate
      */
     public void enter(Candidate candidate) {
         roles.putIfAbsent(candidate.name(), candidate.role());
@@ -56,7 +56,7 @@ public final class Results {
      *
      * @param store where
      * @param scenario its id
-     * @param candidate who
+     * @param candidate the candidate
      * @param round from 1
      * @param values the figures
      */
@@ -71,7 +71,7 @@ public final class Results {
      *
      * @param store where
      * @param scenario its id
-     * @param candidate who
+     * @param candidate the candidate
      * @param reason why
      */
     public void fail(String store, String scenario, Candidate candidate, String reason) {
@@ -131,7 +131,7 @@ public final class Results {
      *
      * @param store where
      * @param scenario its id
-     * @param candidate who
+     * @param candidate the candidate
      * @param metric what
      * @return the median; NaN if it was not measured
      */
@@ -144,7 +144,7 @@ public final class Results {
      *
      * @param store where
      * @param scenario its id
-     * @param candidate who
+     * @param candidate the candidate
      * @return the medians
      */
     public Map<Metric, Double> medians(String store, String scenario, String candidate) {
@@ -187,7 +187,7 @@ public final class Results {
      * @param scenario its id
      * @param role whose
      * @param metric what
-     * @return the name of the one with the best median
+     * @return the name of the candidate with the best median
      */
     public Optional<String> best(String store, String scenario, Role role, Metric metric) {
         Comparator<String> byMedian = Comparator.comparingDouble(name -> median(store, scenario, name, metric));

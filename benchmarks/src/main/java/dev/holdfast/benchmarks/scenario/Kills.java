@@ -42,7 +42,7 @@ public final class Kills {
      *
      * @param results where the figures go
      * @param settings of the workers
-     * @param progress is told what goes on
+     * @param progress receives progress messages
      */
     public Kills(Results results, WorkerSettings settings, Consumer<String> progress) {
         this.results = results;
@@ -50,7 +50,7 @@ public final class Kills {
         this.progress = progress;
     }
 
-    /** A holder and somebody who waits. */
+    /** A holder and a waiter. */
     private record Pair(Store store, Candidate candidate, WorkerProcess holder, WorkerProcess waiter)
             implements AutoCloseable {
         @Override
@@ -79,14 +79,14 @@ public final class Kills {
                     }
                 }
             }
-            // Only then, since a lease that nobody renews must not end before its holder does.
+            // Only then, since a lease without renewal must not end before its holder does.
             for (Pair pair : List.copyOf(pairs)) {
                 if (!hold(pair, "killed-" + round)) {
                     pairs.remove(pair);
                     pair.close();
                 }
             }
-            // So that whoever waits has settled down to it.
+            // So that the waiter is in its steady state.
             TimeUnit.NANOSECONDS.sleep(SETTLE.toNanos());
             progress.accept("(" + ID + ") killing " + pairs.size() + " holders, round " + round);
             List<Long> killed = new ArrayList<>();

@@ -25,7 +25,7 @@ final class Loads {
         Histogram pairs = answers.get(0).histogram("pairs");
         Histogram waits = answers.get(0).histogram("waits");
         Histogram writeWaits = new Histogram(WRITE_WAIT_DIGITS);
-        // A worker of an earlier commit does not know of it.
+        // A worker of an earlier commit does not support it.
         answers.stream()
                 .filter(answer -> answer.contains("write-waits"))
                 .forEach(answer -> writeWaits.add(answer.histogram("write-waits")));

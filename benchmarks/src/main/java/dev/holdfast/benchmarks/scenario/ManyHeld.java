@@ -10,8 +10,8 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
- * One process that uses many names and then holds as many: what renewal costs, and what stays in memory. In a process of its own
- * that ends afterwards.
+ * One process that uses many names and then holds the same number of others: measures the cost of renewal,
+ * and the memory that remains. Runs in a process of its own that ends afterwards.
  */
 final class ManyHeld implements Scenario {
 

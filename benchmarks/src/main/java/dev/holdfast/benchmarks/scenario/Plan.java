@@ -29,7 +29,7 @@ public record Plan(
 
     /**
      * A run of a few minutes. Its JVMs use the first compiler only, which is done within the warm-up; otherwise the figures would
-     * tell who has less code to compile. After one second of pairs that take a millisecond it is not done.
+     * show which candidate has less code to compile. After one second of pairs that take a millisecond it is not done.
      *
      * @return the plan
      */

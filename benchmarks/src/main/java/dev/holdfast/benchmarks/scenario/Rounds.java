@@ -21,7 +21,7 @@ public final class Rounds {
      *
      * @param results where the figures go
      * @param plan how many rounds and how long
-     * @param progress is told what goes on
+     * @param progress receives progress messages
      */
     public Rounds(Results results, Plan plan, Consumer<String> progress) {
         this.results = results;
@@ -35,7 +35,7 @@ public final class Rounds {
      *
      * @param store the store's name
      * @param scenario what to do
-     * @param groups who
+     * @param groups the groups of workers
      * @throws InterruptedException if interrupted
      */
     public void run(String store, Scenario scenario, List<WorkerGroup> groups) throws InterruptedException {

@@ -39,15 +39,15 @@ public interface Scenario {
     }
 
     /**
-     * Tells whether a candidate can take part, of those that have the {@link #primitive()}.
+     * Returns whether a candidate can take part, of those that have the {@link #primitive()}.
      *
-     * @param candidate who
+     * @param candidate the candidate
      * @return whether it can
      */
     boolean takes(Candidate candidate);
 
     /**
-     * Tells whether it takes one round without warm-up, because it is long, or counts rather than times.
+     * Returns whether it takes one round without warm-up, because it is long, or counts rather than times.
      *
      * @return whether one round is enough
      */
@@ -68,7 +68,7 @@ public interface Scenario {
      * Lets the candidate get ready, before the rounds that count: for as long as the plan says if it has new workers, otherwise for
      * the time of a round.
      *
-     * @param group who
+     * @param group the workers
      * @param plan of the run
      * @throws Exception if it failed
      */
@@ -82,7 +82,7 @@ public interface Scenario {
     /**
      * Does it once.
      *
-     * @param group who
+     * @param group the workers
      * @param plan of the run
      * @param millis for how long
      * @return the figures

@@ -26,7 +26,7 @@ public final class WorkerGroup implements AutoCloseable {
      * A group without members yet.
      *
      * @param store where
-     * @param candidate who
+     * @param candidate the candidate
      * @param settings how the workers run
      */
     public WorkerGroup(Store store, Candidate candidate, WorkerSettings settings) {

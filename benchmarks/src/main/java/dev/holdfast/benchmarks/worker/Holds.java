@@ -18,13 +18,13 @@ final class Holds {
         this.session = session;
     }
 
-    /** Takes one lock in the calling thread and keeps it; tells when it had it. */
+    /** Takes one lock in the calling thread and keeps it; reports when it was acquired. */
     Message hold(Message order) throws Exception {
         session.lock(order.text("name")).lock();
         return new Message("ok").with("nanos", System.nanoTime());
     }
 
-    /** Uses {@code locks} names once, then holds {@code locks} others; tells what that takes of the heap. */
+    /** Uses {@code locks} names once, then holds {@code locks} others; reports the heap they use. */
     Message many(Message order) throws Exception {
         long locks = order.number("locks");
         String name = order.text("name");

@@ -77,7 +77,7 @@ public final class Message {
      * Adds a histogram.
      *
      * @param key its name
-     * @param histogram what was recorded
+     * @param histogram the recorded times
      * @return this
      */
     public Message with(String key, Histogram histogram) {
@@ -138,7 +138,7 @@ public final class Message {
      * Reads a histogram.
      *
      * @param key its name
-     * @return what was recorded
+     * @return the recorded times
      * @throws IllegalArgumentException if it is missing or damaged
      */
     public Histogram histogram(String key) {

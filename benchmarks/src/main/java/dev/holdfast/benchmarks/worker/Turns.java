@@ -52,7 +52,7 @@ final class Turns implements AutoCloseable {
         return new Turns(lock, lock, 1, 1, thread);
     }
 
-    /** Goes on to the next cycle; tells what to acquire in it. */
+    /** Goes on to the next cycle; returns what to acquire in it. */
     NamedLock next() {
         isRare = usually < 1 && random.nextDouble() >= usually;
         return isRare ? rare : usual;
@@ -63,7 +63,7 @@ final class Turns implements AutoCloseable {
         return isRare ? room : 1;
     }
 
-    /** What all who are inside may take together. */
+    /** The permits that all holders may have together. */
     int room() {
         return room;
     }

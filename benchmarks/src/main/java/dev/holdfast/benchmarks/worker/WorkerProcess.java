@@ -138,7 +138,7 @@ public final class WorkerProcess implements AutoCloseable {
     }
 
     /**
-     * Kills the process (SIGKILL) and waits until it is gone.
+     * Kills the process (SIGKILL) and waits until it has ended.
      *
      * @return when it was killed, by {@code System.nanoTime}
      * @throws InterruptedException if interrupted

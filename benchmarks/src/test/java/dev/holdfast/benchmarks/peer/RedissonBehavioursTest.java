@@ -191,7 +191,7 @@ class RedissonBehavioursTest {
         assertThatThrownBy(() -> ours.unlockAfter(second)).isInstanceOf(IllegalMonitorStateException.class);
     }
 
-    /** The server stands still while Redisson asks: it looks whether it is interrupted only if it has to wait for the answer. */
+    /** The server pauses while Redisson asks, which checks for an interrupt only if it must wait for the answer. */
     @Test
     void lockOfAnInterruptedThread_differs() throws Exception {
         Future<Boolean> ours = threads.submit(() -> {

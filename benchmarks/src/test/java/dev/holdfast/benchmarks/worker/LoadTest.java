@@ -66,10 +66,8 @@ class LoadTest {
 
         assertThat(answer.number("intrusions")).isZero();
         assertThat(answer.histogram("write-waits").getTotalCount()).isPositive();
-        assertThat(Sections.read(List.of(file)))
-                .as("those who wrote")
-                .isNotEmpty()
-                .hasSizeLessThan((int) answer.number("all"));
+        assertThat(Sections.read(List.of(file))).as("the writers").isNotEmpty().hasSizeLessThan((int)
+                answer.number("all"));
     }
 
     @Test

@@ -15,7 +15,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
 /**
- * One process that stands for election. It hears {@code go}, {@code yield}, {@code think}, {@code finish} and {@code stop} on
+ * One process that stands for election. It reads {@code go}, {@code yield}, {@code think}, {@code finish} and {@code stop} on
  * its standard input. While it leads, it says so every few milliseconds, and writes to the {@link Ledger} now and then. It
  * ends when its input does, so that it never outlives the program that started it.
  */
@@ -86,7 +86,7 @@ final class Candidate {
 
     /** Leads until the leadership is over: each claim has a time from before the question whether it is still valid. */
     private void lead(Leadership leadership, Ledger ledger) throws InterruptedException, SQLException {
-        think = false; // an order that an earlier leadership did not live to hear
+        think = false; // an order that came too late for an earlier leadership
         long micros = MachineClock.micros();
         for (long i = 0; leadership.isValid(); i++) {
             out.println("leads " + leadership.token() + " " + micros);
@@ -107,7 +107,7 @@ final class Candidate {
     }
 
     /**
-     * What no leader can rule out: it asks whether it leads, stands still, and writes. In this demo it stands still between
+     * The case that no leader can rule out: it checks whether it leads, pauses, and writes. In this demo it pauses between
      * {@code think} and {@code finish}, and is paused meanwhile.
      */
     private void writeWithoutAnotherLook(Leadership leadership, Ledger ledger)
@@ -121,7 +121,7 @@ final class Candidate {
         try {
             finish.acquire();
         } catch (InterruptedException e) {
-            interrupted = true; // the write is under way, as if the request had been sent
+            interrupted = true; // the write goes on, as if the request had been sent
         }
         write(leadership, ledger);
         if (interrupted) {

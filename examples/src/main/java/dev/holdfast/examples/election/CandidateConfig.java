@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * What a candidate has to know. It travels in the environment, because the backend's URI may hold a password.
+ * A candidate's settings. They travel in the environment, because the backend's URI may hold a password.
  *
  * @param backend the lock store's URI
  * @param election the election's name

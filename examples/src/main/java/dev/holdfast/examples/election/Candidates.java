@@ -47,11 +47,11 @@ final class Candidates implements AutoCloseable {
         all.add(new One(
                 number,
                 ChildJvm.start(
-                        Candidate.class, config.environment(), log, (child, line) -> claims.heard(number, line))));
+                        Candidate.class, config.environment(), log, (child, line) -> claims.onOutput(number, line))));
         return number;
     }
 
-    /** Lets a process stand for election as soon as it is ready. */
+    /** Lets a process run for election once it is ready. */
     void go(int number) {
         one(number).child.tell("go");
     }
@@ -73,7 +73,7 @@ final class Candidates implements AutoCloseable {
                 .map(one -> "candidate " + one.number + " (process " + one.child.pid() + ") ended by itself");
     }
 
-    /** Asks all to resign and end, and waits until everything that they said was heard. */
+    /** Asks all to resign and end, and waits until all their output has been read. */
     void stop() throws InterruptedException {
         List<One> alive = all.stream().filter(one -> one.toMicros == 0).toList();
         alive.forEach(one -> one.toMicros = MachineClock.micros());

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 /** What the candidates of one run have said so far. Thread-safe. */
 final class Claims {
 
-    /** So that two candidates who claim the same token are seen as two. */
+    /** Distinguishes two candidates that claim the same token. */
     private record Key(int candidate, long token) {}
 
     private final ReentrantLock lock = new ReentrantLock();
@@ -42,7 +42,7 @@ final class Claims {
         this.onElected = onElected;
     }
 
-    void heard(int candidate, String line) {
+    void onOutput(int candidate, String line) {
         String[] words = line.split(" ", 3);
         lock.lock();
         try {
@@ -93,7 +93,7 @@ final class Claims {
         }
     }
 
-    /** Waits until a condition on these claims holds, for at most so long. */
+    /** Waits until a condition on these claims holds, at most for the given time. */
     boolean await(long nanos, BooleanSupplier condition) throws InterruptedException {
         long endNanos = System.nanoTime() + nanos;
         lock.lockInterruptibly();
@@ -140,7 +140,7 @@ final class Claims {
         return read(() -> highestWritten);
     }
 
-    /** The token of the leader that stood still last in the middle of a write; 0 if none has. */
+    /** The token of the last leader that paused in the middle of a write; 0 if none has. */
     long thinking() {
         return read(() -> thinking);
     }

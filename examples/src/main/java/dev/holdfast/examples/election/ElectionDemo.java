@@ -20,7 +20,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** Several JVMs stand for election; the leaders are killed in turn, and a timeline shows who led when. */
+/** Several JVMs run for election; the leaders are killed in turn, and a timeline shows who led when. */
 @Command(
         name = "election",
         mixinStandardHelpOptions = true,
@@ -28,7 +28,7 @@ import picocli.CommandLine.Spec;
         usageHelpWidth = 100,
         showDefaultValues = true,
         description = {
-            "Several JVMs stand for election; the leaders are killed in turn.",
+            "Several JVMs run for election; the leaders are killed in turn.",
             "Or asked to resign, or paused for longer than their lease. Another one follows each time. A",
             "timeline shows who led when, and all claims to lead are compared: no two at once."
         },
@@ -115,7 +115,7 @@ public final class ElectionDemo implements Callable<Integer> {
         CandidateConfig config =
                 new CandidateConfig(store, "demo-leader/" + UUID.randomUUID(), leaseMillis, folder.database("ledger"));
         Path log = Files.createFile(folder.path().resolve("candidates.log"));
-        // Asks for an unusable store before anybody stands, and keeps the database files open in this process.
+        // Fails for an unusable store before any candidate starts, and keeps the database files open in this process.
         try (LockClient client = config.connect();
                 Ledger ledger = Ledger.open(config.ledger())) {
             client.lock(config.election()).acquire(Duration.ofSeconds(10)).close();

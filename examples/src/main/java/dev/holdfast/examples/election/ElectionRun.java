@@ -23,7 +23,7 @@ final class ElectionRun {
     private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     private static final List<Why> TURNS = List.of(Why.KILL, Why.YIELD, Why.PAUSE, Why.KILL);
 
-    /** Why nobody leads now, and since when. */
+    /** Why there is no leader now, and since when. */
     private record Gap(Why why, Term before, long micros) {}
 
     private final Duration lease;
@@ -93,7 +93,7 @@ final class ElectionRun {
         }
     }
 
-    /** False if somebody else led before this could be done. */
+    /** False if another candidate led before this could be done. */
     private boolean end(Term leader, Why why) throws IOException, InterruptedException {
         if (why == Why.PAUSE && !begunWrite(leader)) {
             return false;

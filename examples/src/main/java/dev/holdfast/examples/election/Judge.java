@@ -14,9 +14,9 @@ final class Judge {
     /**
      * Judges a run.
      *
-     * @param terms what was claimed, in any order
+     * @param terms the claimed terms, in any order
      * @param lateWrites how many writes with the token of a former leader the resource has let through
-     * @param clock what was wrong with the clock that all claims are by; empty if nothing
+     * @param clock the fault of the clock that all claims use; empty if it has none
      * @return the verdict
      */
     static Verdict judge(List<Term> terms, int lateWrites, Optional<String> clock) {
@@ -26,7 +26,7 @@ final class Judge {
         List<Term> inTime = terms.stream()
                 .sorted(Comparator.comparingLong(Term::firstMicros))
                 .toList();
-        // Who overlaps any later term overlaps the next one, since that begins no later.
+        // A term that overlaps any later term overlaps the next one, which begins no later.
         for (int i = 1; i < inTime.size(); i++) {
             if (inTime.get(i - 1).overlaps(inTime.get(i))) {
                 return bad("TWO LEADERS AT ONCE", inTime.get(i - 1), inTime.get(i));

@@ -8,7 +8,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * The clock that all processes of one machine share. It can be set, and stops counting nothing while the machine is suspended,
- * so whoever compares times of several processes has to look whether it ran evenly meanwhile. Not thread-safe.
+ * so code that compares times of several processes must check that it ran evenly meanwhile. Not thread-safe.
  */
 final class MachineClock {
 
@@ -59,7 +59,7 @@ final class MachineClock {
         seenSpanMicros = spanMicros;
     }
 
-    /** By how much the two clocks went apart, less what this process stood still within the two readings. */
+    /** How far the two clocks diverged, less any pause of this process between the two readings. */
     void note(long wentMicros, long elapsedMicros, long spanMicros) {
         worstMicros = Math.max(worstMicros, Math.abs(wentMicros - elapsedMicros) - spanMicros);
     }

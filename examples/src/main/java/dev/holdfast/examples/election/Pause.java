@@ -6,10 +6,10 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Locale;
 
-/** A process that stands still, as in a long garbage collection: {@code SIGSTOP} until {@link #close()}. */
+/** A paused process, as in a long garbage collection: {@code SIGSTOP} until {@link #close()}. */
 final class Pause implements AutoCloseable {
 
-    /** Wakes the process up by itself if nobody else does, so that none is left behind that nothing can end. */
+    /** Wakes the process up after a while in any case, so that no stopped process is left behind. */
     private static final String SCRIPT = "kill -STOP \"$1\" && echo stopped && sleep \"$2\"; kill -CONT \"$1\"";
 
     private final long pid;

@@ -6,7 +6,7 @@ import java.util.Locale;
 import java.util.Optional;
 import org.HdrHistogram.Histogram;
 
-/** How long nobody led, by why the leader stopped. Not thread-safe. */
+/** The times without a leader, grouped by why the last one stopped. Not thread-safe. */
 final class TakeOvers {
 
     /** Why a leader stopped. */

@@ -5,7 +5,7 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Draws a run: a row for each process, a column for each bit of time. A column is drawn as led by who led in the middle of it,
+ * Draws a run: a row for each process, a column for each bit of time. A column is drawn for the leader in the middle of it,
  * and a term that has no middle in its first column; exact times are what {@link Judge} looks at.
  */
 final class Timeline {

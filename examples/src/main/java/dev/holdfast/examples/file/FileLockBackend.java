@@ -105,8 +105,8 @@ public final class FileLockBackend implements LockBackend {
                 file.write(last.until(now + grant.leaseMillis()));
                 return new RenewResult.Renewed(grant.leaseMillis());
             });
-            CompletionStage<RenewResult> told = one.exceptionally(e -> new RenewResult.Unknown(e.toString(), e));
-            results = results.thenCombine(told, (list, result) -> {
+            CompletionStage<RenewResult> answer = one.exceptionally(e -> new RenewResult.Unknown(e.toString(), e));
+            results = results.thenCombine(answer, (list, result) -> {
                 list.add(result);
                 return list;
             });

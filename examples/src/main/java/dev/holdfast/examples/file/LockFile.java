@@ -18,13 +18,13 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * The file of one name, while nobody else reads or writes it. The file bears the name's SHA-256, since a name of 512 bytes
- * does not fit in a file name, and many file systems do not tell {@code A} from {@code a}.
+ * The file of one name, opened for exclusive use. The file bears the name's SHA-256, since a name of 512 bytes
+ * does not fit in a file name, and many file systems do not distinguish {@code A} from {@code a}.
  */
 final class LockFile {
     private static final int SIZE = 1024;
     /**
-     * The operating system locks files for processes, not for threads, and forgets a process's lock as soon as that process
+     * The operating system locks files for processes, not for threads, and drops a process's lock as soon as that process
      * closes the file anywhere. So only one thread of this JVM has a file open.
      */
     private static final ReentrantLock[] IN_THIS_JVM = new ReentrantLock[64];

@@ -13,7 +13,7 @@ import java.util.Optional;
  * @param owner whose it is, as text
  * @param endMillis when it ends, by the machine's wall clock, which all its processes share
  * @param sinceMillis when it was granted, by the same clock
- * @param identity who has it
+ * @param identity its holder
  */
 record LockRecord(long token, String owner, long endMillis, long sinceMillis, String identity) {
     static final LockRecord NONE = new LockRecord(0, "", 0, 0, "");

@@ -36,7 +36,7 @@ public final class ChildJvm implements AutoCloseable {
      * Starts a JVM with the class path of this one.
      *
      * @param main what it runs
-     * @param environment what it has to know, besides this process's environment; not on the command line, which others
+     * @param environment variables in addition to this process's environment; not on the command line, which others
      *     can see, because the address of a store may hold a password
      * @param log where its standard error is appended
      * @param says called with each line that it says, on a thread of its own
@@ -70,7 +70,7 @@ public final class ChildJvm implements AutoCloseable {
     }
 
     /**
-     * Tells whether the process runs.
+     * Returns whether the process runs.
      *
      * @return false once it has ended; may be stale on return
      */
@@ -93,7 +93,7 @@ public final class ChildJvm implements AutoCloseable {
     }
 
     /**
-     * Waits until the process has ended and everything that it said was heard.
+     * Waits until the process has ended and all its output has been read.
      *
      * @param seconds how long at most
      * @throws InterruptedException if interrupted

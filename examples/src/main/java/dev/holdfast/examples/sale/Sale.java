@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One sale from start to end: starts the worker processes, shows progress, kills one of them if told to, and counts what
+ * One sale from start to end: starts the worker processes, shows progress, kills one of them on request, and counts what
  * was sold. Not thread-safe.
  */
 final class Sale {
@@ -67,7 +67,7 @@ final class Sale {
 
     private void startWorkers() throws IOException, InterruptedException {
         for (int i = 0; i < processes; i++) {
-            workers.add(ChildJvm.start(Worker.class, config.environment(), log, counts::heard));
+            workers.add(ChildJvm.start(Worker.class, config.environment(), log, counts::onOutput));
         }
         boolean ready =
                 counts.await(START_NANOS, () -> counts.ready() == processes || counts.error() != null || anyDead());

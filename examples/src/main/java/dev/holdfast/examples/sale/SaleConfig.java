@@ -6,7 +6,7 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a worker process has to know. It travels in the environment, not on the command line, because the backend's URI
+ * A worker process's settings. They travel in the environment, not on the command line, because the backend's URI
  * may hold a password.
  *
  * @param shop the shop's database URL

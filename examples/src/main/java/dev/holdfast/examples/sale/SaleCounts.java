@@ -24,7 +24,7 @@ final class SaleCounts {
     private long takeOverNanos;
     private @Nullable String error;
 
-    void heard(ChildJvm worker, String line) {
+    void onOutput(ChildJvm worker, String line) {
         long nowNanos = System.nanoTime();
         String[] words = line.split(" ", 3);
         lock.lock();
@@ -73,7 +73,7 @@ final class SaleCounts {
         }
     }
 
-    /** Waits until a condition on these counts holds, for at most so long. */
+    /** Waits until a condition on these counts holds, at most for the given time. */
     boolean await(long nanos, java.util.function.BooleanSupplier condition) throws InterruptedException {
         long left = nanos;
         lock.lockInterruptibly();
@@ -107,7 +107,7 @@ final class SaleCounts {
         return read(() -> lost);
     }
 
-    /** The first process that stood still while it held the lock. */
+    /** The first process that paused while it held the lock. */
     @Nullable ChildJvm holder() {
         lock.lock();
         try {

@@ -9,7 +9,7 @@ import java.sql.Statement;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A stock and what was sold of it, in an H2 database file that several processes open. One connection; not thread-safe.
+ * A stock and its sales, in an H2 database file that several processes open. One connection; not thread-safe.
  *
  * <p>A sale reads the stock, thinks, and writes the stock less one: right for one seller at a time, and wrong for two.
  */
@@ -39,7 +39,7 @@ final class Shop implements AutoCloseable {
         return new Shop(url);
     }
 
-    /** Puts so many on the shelf. */
+    /** Sets the number of items on the shelf. */
     void stock(int count) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             statement.execute("insert into stock values (" + count + ", 0)");
@@ -70,7 +70,7 @@ final class Shop implements AutoCloseable {
      * Sells one of what the offer showed.
      *
      * @param token the fencing token, or 0 without a lock
-     * @return false if the shop has seen a higher token: the seller's lease is over and somebody else is selling
+     * @return false if the shop has seen a higher token: the seller's lease is over and another process sells
      */
     boolean sell(Offer offer, long token) throws SQLException {
         write.setInt(1, offer.stock() - 1);

@@ -19,7 +19,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One process of the sale. It hears {@code go}, {@code hold}, {@code carry-on} and {@code stop} on its standard input,
+ * One process of the sale. It reads {@code go}, {@code hold}, {@code carry-on} and {@code stop} on its standard input,
  * and says one line for each sale. It ends when its input does, so that it never outlives the program that started it.
  */
 final class Worker {
@@ -128,7 +128,7 @@ final class Worker {
         return true;
     }
 
-    /** Stands still in the middle of a sale, holding the lock and renewing it, until the process is killed or told to carry on. */
+    /** Pauses in the middle of a sale, holding and renewing the lock, until the process is killed or reads {@code carry-on}. */
     private void holdIfTold(Lease lease) {
         if (hold) {
             out.println("holding " + lease.token() + " 0");

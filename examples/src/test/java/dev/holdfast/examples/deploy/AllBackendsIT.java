@@ -63,13 +63,13 @@ class AllBackendsIT {
         assertThat(Child.run(java, stores.all())).containsExactlyElementsOf(allGranted());
     }
 
-    /** What Maven makes of lock-redis beside ZooKeeper's client without a bill of materials, and of a Netty 4.1 all over. */
+    /** What Maven resolves for lock-redis with ZooKeeper's client but without a bill of materials, and with Netty 4.1 everywhere. */
     @Test
     void olderNetty_isToldWithBothVersions() throws Exception {
         List<Path> older = ClassPaths.copied("older-netty");
-        List<String> told = Child.run(onClassPath(withNetty(older)), List.of(stores.redisUri()));
+        List<String> output = Child.run(onClassPath(withNetty(older)), List.of(stores.redisUri()));
 
-        assertThat(told)
+        assertThat(output)
                 .singleElement()
                 .asString()
                 .startsWith("redis: dev.holdfast.lock.LockConfigurationException: ")
@@ -86,9 +86,9 @@ class AllBackendsIT {
         mixed.addAll(ClassPaths.copied("older-netty").stream()
                 .filter(jar -> jar.getFileName().toString().contains("epoll"))
                 .toList());
-        List<String> told = Child.run(onClassPath(mixed), List.of(stores.redisUri()));
+        List<String> output = Child.run(onClassPath(mixed), List.of(stores.redisUri()));
 
-        assertThat(told)
+        assertThat(output)
                 .singleElement()
                 .asString()
                 .startsWith("redis: dev.holdfast.lock.LockConfigurationException: ")

@@ -55,7 +55,7 @@ public final class ClientThreads {
             }
             try {
                 awaited.get(0).get(2, TimeUnit.SECONDS); // meanwhile the first attempts have had their answers
-                throw new IllegalStateException("granted, though somebody else holds it");
+                throw new IllegalStateException("granted, although another client holds it");
             } catch (TimeoutException e) {
                 print("awaited", before);
             }

@@ -6,7 +6,7 @@ import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockException;
 import java.time.Duration;
 
-/** An application that takes a lock on each store that it is told, and prints a line for each. */
+/** An application that takes a lock on each store given as an argument, and prints a line for each. */
 public final class OneLockOnEach {
 
     /** Each store's client is loaded for its first connection, which on a busy machine takes seconds. */

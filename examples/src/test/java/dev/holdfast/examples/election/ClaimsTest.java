@@ -14,10 +14,10 @@ final class ClaimsTest {
 
     @Test
     void claims_becomeTerms() {
-        claims.heard(1, "leads 1024 100");
-        claims.heard(1, "leads 1024 105");
-        claims.heard(2, "leads 2048 200");
-        claims.heard(1, "leads 1024 110");
+        claims.onOutput(1, "leads 1024 100");
+        claims.onOutput(1, "leads 1024 105");
+        claims.onOutput(2, "leads 2048 200");
+        claims.onOutput(1, "leads 1024 110");
 
         assertThat(claims.terms()).containsExactly(new Term(1, 1024, 100, 110, 3), new Term(2, 2048, 200, 200, 1));
         assertThat(elected).containsExactly(new Term(1, 1024, 100, 100, 1), new Term(2, 2048, 200, 200, 1));
@@ -26,21 +26,21 @@ final class ClaimsTest {
 
     @Test
     void twoWithTheSameToken_staySeparate() {
-        claims.heard(1, "leads 1024 100");
-        claims.heard(2, "leads 1024 100");
+        claims.onOutput(1, "leads 1024 100");
+        claims.onOutput(2, "leads 1024 100");
         assertThat(claims.terms()).hasSize(2);
         assertThat(Judge.judge(claims.terms(), 0, Optional.empty()).text()).startsWith("TWO LEADERS AT ONCE");
     }
 
     @Test
     void writeWithAFormerToken_isLate() {
-        claims.heard(1, "wrote 1024");
-        claims.heard(2, "wrote 2048");
+        claims.onOutput(1, "wrote 1024");
+        claims.onOutput(2, "wrote 2048");
         claims.lateFromNow(1024);
         assertThat(claims.lateWrites()).isZero();
-        claims.heard(2, "wrote 2048");
+        claims.onOutput(2, "wrote 2048");
         assertThat(claims.lateWrites()).isZero();
-        claims.heard(1, "wrote 1024");
+        claims.onOutput(1, "wrote 1024");
         assertThat(claims.lateWrites()).isOne();
         assertThat(claims.highestWritten()).isEqualTo(2048);
     }
@@ -48,7 +48,7 @@ final class ClaimsTest {
     @Test
     void unknownLine_isAFailure() {
         assertThat(claims.error()).isEmpty();
-        claims.heard(1, "error the store is gone");
+        claims.onOutput(1, "error the store is gone");
         assertThat(claims.error()).contains("error the store is gone");
     }
 }

@@ -44,7 +44,7 @@ class ElectionDemoIT {
         }
     }
 
-    /** Each process has a memory of its own: a store that excludes nobody, which the demo has to notice. */
+    /** Each process has a memory of its own: a store without exclusion, which the demo must detect. */
     @Test
     void storeThatIsNotShared_isFoundOut() {
         Run run = run("--backend", "memory:not-shared", "--candidates", "2");

@@ -13,7 +13,7 @@ final class MachineClockTest {
         clock.note(100_000, 100_020, 10);
         clock.note(100_000, 60_000, 50_000);
         assertThat(clock.fault())
-                .as("the second time, the process stood still between the readings")
+                .as("the second time, the process paused between the readings")
                 .isEmpty();
     }
 

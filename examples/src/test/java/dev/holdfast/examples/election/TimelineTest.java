@@ -30,7 +30,7 @@ final class TimelineTest {
                         " 3  pid 4713     " + " ".repeat(18) + ".".repeat(60));
     }
 
-    /** Two leaders at once are to be seen, not only to be judged. */
+    /** Two leaders at once must be visible, not only counted. */
     @Test
     void overlap_isDrawnInBothRows() {
         List<String> lines = timeline.draw(

@@ -9,7 +9,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** How callers acquire, whatever they ask for: with a thread that waits, or with a future. Immutable; thread-safe. */
+/** Acquires for a caller, whatever it asks for: on a thread that waits, or with a future. Immutable; thread-safe. */
 final class Acquirer {
     private final EngineContext engine;
     private final LockEntries entries;
@@ -55,10 +55,10 @@ final class Acquirer {
     }
 
     /**
-     * Acquires for a future.
+     * Acquires asynchronously.
      *
      * @param entrance as for {@link #obtain}
-     * @param leases makes what the future completes with
+     * @param leases makes the lease that completes the future
      */
     CompletableFuture<Lease> acquireAsync(
             Duration timeout, Function<Waiter, LockEntry> entrance, Function<Hold, Lease> leases) {
@@ -74,7 +74,7 @@ final class Acquirer {
         return waiter.future;
     }
 
-    /** Acquires for the calling thread, whether or not it is interrupted; null if somebody else has the lock. */
+    /** Acquires for the calling thread and ignores interrupts; returns null if another owner holds the lock. */
     @Nullable Hold obtainUninterruptibly(long timeoutNanos, boolean asLease, Function<Waiter, LockEntry> entrance) {
         try {
             return obtain(timeoutNanos, asLease, false, entrance);
@@ -84,12 +84,12 @@ final class Acquirer {
     }
 
     /**
-     * Acquires for the calling thread; null if somebody else has the lock.
+     * Acquires for the calling thread; returns null if another owner holds the lock.
      *
-     * @param timeoutNanos how long to wait: zero for one try, or {@link Waiter#FOREVER}
-     * @param asLease whether the hold is to belong to a lease rather than to the thread
+     * @param timeoutNanos how long to wait: zero for one attempt, or {@link Waiter#FOREVER}
+     * @param asLease whether a lease owns the hold, rather than the thread
      * @param interruptible whether an interrupt ends the wait
-     * @param entrance brings the waiter to its entry, which may decide it at once
+     * @param entrance submits the waiter to its entry, which may decide it at once
      */
     @Nullable Hold obtain(long timeoutNanos, boolean asLease, boolean interruptible, Function<Waiter, LockEntry> entrance)
             throws InterruptedException {
@@ -104,7 +104,7 @@ final class Acquirer {
         }
         Hold hold = waiter.state == Waiter.State.GRANTED ? waiter.hold : null;
         if (hold != null) {
-            calls.settle(hold, waiter);
+            calls.ensureStillValid(hold, waiter);
         }
         return hold;
     }

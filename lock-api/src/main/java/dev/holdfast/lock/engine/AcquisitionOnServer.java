@@ -8,16 +8,16 @@ import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.Ticket;
 import org.jspecify.annotations.Nullable;
 
-/** What is known of one acquisition on the server: whether it may be there, and how it is removed. Within transitions. */
+/** The known state of one acquisition on the server: whether it may exist there, and how it is removed. Used within transitions. */
 final class AcquisitionOnServer {
     final AcquisitionId id;
     final long leaseMillis;
     final boolean fair;
     private final EntryContext entry;
     private @Nullable Ticket ticket;
-    /** The store has given a place in its queue at least once; later answers need not repeat it. */
+    /** Whether the store has ever returned a ticket; later answers need not repeat it. */
     private boolean queued;
-    /** An attempt failed, so the acquisition may be on the server without our knowledge. */
+    /** Whether an attempt failed, so that the acquisition may exist on the server although no answer confirmed it. */
     private boolean uncertain;
 
     AcquisitionOnServer(EntryContext entry, LockOptions options) {
@@ -27,12 +27,12 @@ final class AcquisitionOnServer {
         this.fair = options.fair();
     }
 
-    /** Whether a grant to it is what a waiter with those options wants. */
+    /** Whether a waiter with these options can use a grant of this acquisition. */
     boolean serves(LockOptions options) {
         return leaseMillis == options.lease().toMillis() && fair == options.fair();
     }
 
-    /** From the last answer. */
+    /** The ticket of the last answer. */
     @Nullable Ticket ticket() {
         return ticket;
     }
@@ -45,7 +45,7 @@ final class AcquisitionOnServer {
         return uncertain;
     }
 
-    /** Whether something of it may be there, besides what an attempt that is out now does. */
+    /** Whether the server may keep anything of it, apart from the effects of an attempt that is in flight. */
     boolean mayBeThere() {
         return queued || uncertain;
     }
@@ -55,18 +55,18 @@ final class AcquisitionOnServer {
         queued |= given != null;
     }
 
-    /** The store has answered that nothing of it is left there. */
+    /** Records the store's answer that nothing of it is left. */
     void noteGone() {
         ticket = null;
         queued = false;
     }
 
-    /** An attempt failed that was sent, and was not refused. */
+    /** Records a failure of an attempt that was sent and not refused. */
     void noteUncertain() {
         uncertain = true;
     }
 
-    /** Why nothing new is asked of the store for now; null if it is. */
+    /** Returns why the client sends no new acquisition for now; null if it does. */
     @Nullable LockException overload() {
         return mayBeThere() ? null : entry.engine().releaser().overload(entry.name());
     }
@@ -80,7 +80,7 @@ final class AcquisitionOnServer {
         entry.mutex().afterUnlock(entry.engine().releaser().abandonRefused(id, leaseMillis));
     }
 
-    /** Whether the answer says that something of it is there. */
+    /** Whether the answer shows that the server keeps something of it. */
     static boolean isShownBy(@Nullable AcquireResult answer) {
         return answer instanceof AcquireResult.Granted
                 || answer instanceof AcquireResult.Busy busy && busy.ticket() != null;

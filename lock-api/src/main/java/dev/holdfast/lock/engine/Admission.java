@@ -6,29 +6,29 @@ import dev.holdfast.lock.Renewal;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which waiters a {@link LockEntry} takes in. One for a lock that is held alone takes all, and lets them queue. One for readers is
- * a <em>generation</em>: those who come before its grant, or soon after it, share that grant; it takes in nobody else, so that a
- * writer in the store's line is not kept waiting by readers who join again and again. A writer of this client is passed by as many
- * readers, and for as long, as a lock may be handed off: else each write would cost the readers a grant of their own. One for
- * permits serves a single waiter. Within transitions.
+ * Decides which waiters a {@link LockEntry} admits. For an exclusive lock it admits all, and they queue. For readers it is a
+ * <em>generation</em>: readers that arrive before the grant, or soon after it, share the grant. It admits no others, so that
+ * readers that keep arriving do not delay a writer in the store's queue. While a writer of this client waits, readers may pass it
+ * as often, and for as long, as a lock may be handed off; otherwise each write would cost the readers a grant of their own. For
+ * permits it admits a single waiter. Used within transitions.
  */
 final class Admission {
-    /** Takes in all; it keeps nothing, and serves all such entries. */
+    /** Admits all waiters; it has no state and serves all exclusive entries. */
     private static final Admission ALL = new Admission(null, null);
 
-    /** Null if the lock is held alone. */
+    /** Null for an exclusive lock. */
     private final @Nullable HeldLock heldLock;
 
     private final @Nullable EngineContext engine;
-    /** What the first reader asked with. */
-    private @Nullable LockOptions terms;
+    /** The options of the first reader, which all others must share. */
+    private @Nullable LockOptions sharedOptions;
 
     private boolean granted;
-    private boolean over;
-    /** A writer of this client waits since then, and has been passed by so many. */
+    private boolean closed;
+    /** Whether a writer of this client waits, since when, and how many readers have passed it. */
     private boolean writerWaits;
 
-    private long writerSinceNanos;
+    private long writerWaitsSinceNanos;
     private int passed;
 
     private Admission(@Nullable HeldLock heldLock, @Nullable EngineContext engine) {
@@ -40,7 +40,7 @@ final class Admission {
         return entry.demand() instanceof Demand.Shared ? new Admission(heldLock, entry.engine()) : ALL;
     }
 
-    /** Whether a reader with those options may share a grant with others who have the same lease. */
+    /** Whether a reader with these options may share a grant with others that have the same lease. */
     static boolean mayShare(LockOptions options) {
         return !options.fair()
                 && options.renewal() == Renewal.AUTO
@@ -48,65 +48,66 @@ final class Admission {
                 && options.minHold().isZero();
     }
 
-    /** Whether a grant may have several holds at once. */
     boolean isShared() {
         return heldLock != null;
     }
 
-    /** Lets a waiter in, or does not: then it belongs to another generation. */
-    boolean admits(Waiter waiter) {
+    /** Admits a waiter, or returns false: it then belongs to another generation. */
+    boolean tryAdmit(Waiter waiter) {
         HeldLock mine = heldLock;
         EngineContext context = engine;
         if (mine == null || context == null) {
             return true;
         }
-        LockOptions first = terms;
+        LockOptions first = sharedOptions;
         if (first == null) {
-            terms = waiter.options;
+            sharedOptions = waiter.options;
             return true;
         }
         boolean alike =
                 mayShare(first) && mayShare(waiter.options) && first.lease().equals(waiter.options.lease());
-        return alike && (isOwnReader(waiter, mine, context.ticker()) || isOpen(mine, context));
+        return alike && (isOwnReader(waiter, mine, context.ticker()) || tryEnter(mine, context));
     }
 
-    /** It reads by {@code lock} here and asks for a lease: behind a writer in line it would wait for itself. */
+    /**
+     * Whether the waiter's thread holds the read lock here. If it had to queue behind a writer for a second lease, it would wait
+     * for itself.
+     */
     private static boolean isOwnReader(Waiter waiter, HeldLock heldLock, Ticker ticker) {
         Hold own = heldLock.holdOf(waiter.thread());
         return own != null && own.heldGrant.remainingNanos(ticker) > 0;
     }
 
-    private boolean isOpen(HeldLock heldLock, EngineContext engine) {
+    private boolean tryEnter(HeldLock heldLock, EngineContext engine) {
         HeldGrant grant = heldLock.grant();
-        over |= granted && (grant == null || !grant.mayBeJoined(engine.ticker()));
-        over |= writerWaits && !mayPass(engine);
-        if (!over && writerWaits) {
+        closed |= granted && (grant == null || !grant.mayBeJoined(engine.ticker()));
+        closed |= writerWaits && !mayPass(engine);
+        if (!closed && writerWaits) {
             passed++;
         }
-        return !over;
+        return !closed;
     }
 
     private boolean mayPass(EngineContext engine) {
         return passed < engine.options().handOffLimit()
-                && engine.nanos() - writerSinceNanos
+                && engine.nanos() - writerWaitsSinceNanos
                         < Durations.nanos(engine.options().handOffTime());
     }
 
-    /** The grant has come. */
     void granted() {
         granted |= isShared();
     }
 
-    /** A writer of this client waits: few more are taken in, and nobody if it asks for strict order. */
+    /** Reports that a writer of this client waits: few more readers are admitted, and none if the writer is fair. */
     void writerWaits(boolean fair) {
         EngineContext context = engine;
         if (context == null) {
             return;
         }
-        over |= fair;
+        closed |= fair;
         if (!writerWaits) {
             writerWaits = true;
-            writerSinceNanos = context.nanos();
+            writerWaitsSinceNanos = context.nanos();
         }
     }
 }

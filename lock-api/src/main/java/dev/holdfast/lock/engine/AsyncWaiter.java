@@ -10,7 +10,7 @@ import java.util.concurrent.Executor;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** A caller that waits with a future. It is told on a thread for callbacks, never on one that locks or releases. */
+/** A caller that waits with a future. The future completes on a callback thread, never on a thread that locks or releases. */
 final class AsyncWaiter extends Waiter {
     final CompletableFuture<Lease> future = new CompletableFuture<>();
     private final String name;
@@ -36,7 +36,7 @@ final class AsyncWaiter extends Waiter {
         return null;
     }
 
-    /** Sets the timer that ends the wait; closed when the wait ends. */
+    /** Sets the timer that ends the wait; it is closed when the wait ends. */
     void timeout(Subscription subscription) {
         timeout = subscription;
         if (state != State.WAITING) {
@@ -75,6 +75,6 @@ final class AsyncWaiter extends Waiter {
 
     static LockTimeoutException timedOut(String name, long timeoutNanos) {
         return new LockTimeoutException("lock '" + name + "': not acquired within "
-                + Durations.text(Math.max(0, timeoutNanos)) + ", somebody else has it; wait longer, or see holder()");
+                + Durations.text(Math.max(0, timeoutNanos)) + ", another owner holds it; wait longer, or see holder()");
     }
 }

@@ -6,8 +6,8 @@ import dev.holdfast.lock.spi.Ticket;
 import org.jspecify.annotations.Nullable;
 
 /**
- * When a {@link PendingAcquisition} asks again: at the store's signal on the latest ticket, and at the next poll, or some time after
- * a failure. Within the entry's {@link StateMutex}.
+ * Schedules the next attempt of a {@link PendingAcquisition}: at the store's signal on the latest ticket, at the next poll, or
+ * some time after a failure. Used within the entry's {@link StateMutex}.
  */
 final class AttemptSchedule {
     private final EntryContext entry;
@@ -20,10 +20,10 @@ final class AttemptSchedule {
     private Subscription subscription = Subscription.NONE;
 
     /**
-     * Creates one that does nothing yet.
+     * Creates an idle schedule.
      *
-     * @param onSignal a transition, at a signal
-     * @param onTime a transition, when it is time for a poll or a retry
+     * @param onSignal a transition that runs at a signal
+     * @param onTime a transition that runs when a poll or a retry is due
      */
     AttemptSchedule(EntryContext entry, Runnable onSignal, Runnable onTime) {
         this.entry = entry;
@@ -33,34 +33,34 @@ final class AttemptSchedule {
         this.backOff = new BackOff(engine.info());
     }
 
-    /** An attempt is made now: the time for it need not come any more. */
+    /** Cancels the timer, as an attempt begins now. */
     void attemptBegins() {
         timer.close();
     }
 
-    /** The store has answered. */
+    /** Records an answer of the store. */
     void succeeded() {
         backOff.succeeded();
     }
 
-    /** The store has not answered; returns for how long there have been failures only. */
+    /** Records a failure; returns the nanoseconds for which there have been only failures. */
     long failed() {
         return backOff.failed(engine.nanos());
     }
 
-    /** A signal has come: polls are frequent again. */
+    /** Records a signal: polls become frequent again. */
     void signalled() {
         backOff.reset();
     }
 
-    /** The next attempt is made at a signal, or at the next poll. */
+    /** Schedules the next attempt at a signal or at the next poll. */
     void listen(AcquireResult.Busy busy) {
         listenTo(busy.ticket());
         long delay = backOff.pollDelayNanos(engine.nanos(), busy.remainingMillis(), engine.random());
         timer = engine.timer().after(delay, onTime);
     }
 
-    /** The next attempt is made after a pause. */
+    /** Schedules the next attempt after a pause. */
     void retry() {
         timer = engine.timer().after(backOff.retryDelayNanos(engine.random()), onTime);
     }
@@ -72,7 +72,7 @@ final class AttemptSchedule {
         }
     }
 
-    /** Without the mutex. */
+    /** Runs without the mutex. */
     private void subscribe(Ticket ticket) {
         Subscription begun = engine.backend().subscribe(ticket, onSignal);
         boolean wanted = entry.mutex().test(() -> {
@@ -88,7 +88,7 @@ final class AttemptSchedule {
         }
     }
 
-    /** No further attempts. */
+    /** Stops all further attempts. */
     void close() {
         timer.close();
         listeningTo = null;

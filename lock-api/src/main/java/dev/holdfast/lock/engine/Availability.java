@@ -4,9 +4,9 @@ import dev.holdfast.lock.LockException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Busy or unavailable: how a waiter ends whose time has passed. The last outcome decides: an answer that is recent enough
- * means "busy"; otherwise a failure means that failure, and a request that has been left open means that the store does
- * not answer. Guarded by the entry's {@link StateMutex}.
+ * Decides whether a waiter whose time has passed ends as busy or as unavailable. The last outcome decides: a recent answer means
+ * "busy"; otherwise the last failure counts, and an open request means that the store does not answer. Guarded by the entry's
+ * {@link StateMutex}.
  */
 final class Availability {
     private final String name;
@@ -19,7 +19,7 @@ final class Availability {
         this.ticker = ticker;
     }
 
-    /** The store has answered to something about this name. */
+    /** Records an answer of the store about this name. */
     void noteAnswer() {
         answeredNanos = ticker.nanos();
         answered = true;
@@ -30,12 +30,12 @@ final class Availability {
     }
 
     /**
-     * Why a waiter could not be served.
+     * Returns why a waiter could not be served.
      *
-     * @param sinceNanos an answer from then or later is recent enough
+     * @param sinceNanos an answer at or after this time is recent
      * @param lastFailure how the latest request ended, if it failed
-     * @param leftOpen whether a request is out that should have been answered by now
-     * @param silentNanos for how long nothing was heard, to be told if so
+     * @param leftOpen whether a request is still open that should have been answered by now
+     * @param silentNanos for how long the store has not answered, for the message
      * @return null if the lock is busy
      */
     @Nullable LockException unavailability(

@@ -3,21 +3,24 @@ package dev.holdfast.lock.engine;
 import dev.holdfast.lock.spi.BackendInfo;
 import java.util.random.RandomGenerator;
 
-/** How long a {@link PendingAcquisition} waits before it asks again: after "busy" by the backend's bounds, after a failure by ours. */
+/**
+ * How long a {@link PendingAcquisition} waits before the next attempt: after "busy" within the backend's bounds, after a failure
+ * within ours.
+ */
 final class BackOff {
     private static final long FIRST_RETRY_NANOS = 20_000_000;
-    private static final long LAST_RETRY_NANOS = 1_000_000_000;
+    private static final long MAX_RETRY_NANOS = 1_000_000_000;
 
-    /** The least between two polls of a lock that changes hands, where each waiting client asks so often for as long as it waits. */
-    private static final long LEAST_AMONG_MANY_NANOS = 5_000_000;
+    /** Minimum between two polls of a contended lock, since every waiting client polls this often. */
+    private static final long MIN_CONTENDED_NANOS = 5_000_000;
 
-    /** A century: a lease that ends later, as of a row that was parked by hand, does not change hands. */
+    /** A century. A lease that ends later, such as a row that was blocked by hand, is not passed between holders. */
     private static final long FAR_NANOS = 100L * 365 * 24 * 3600 * 1_000_000_000;
 
     private final BackendInfo info;
-    /** The latest wait between two polls; zero before the first. */
+    /** The latest delay between two polls; zero before the first. */
     private long pollNanos;
-    /** When the lock was last seen taken, and until when it seemed to be. */
+    /** When the lock was last seen held, and the end of that lease. */
     private long seenNanos;
 
     private long seenEndNanos;
@@ -33,7 +36,7 @@ final class BackOff {
         failures = 0;
     }
 
-    /** Notes a failure; returns for how long there have been failures only. */
+    /** Records a failure; returns the nanoseconds for which there have been only failures. */
     long failed(long nowNanos) {
         if (failures++ == 0) {
             failingSinceNanos = nowNanos;
@@ -42,26 +45,26 @@ final class BackOff {
     }
 
     long retryDelayNanos(RandomGenerator random) {
-        long delay = Math.min(LAST_RETRY_NANOS, FIRST_RETRY_NANOS << Math.min(failures - 1, 10));
+        long delay = Math.min(MAX_RETRY_NANOS, FIRST_RETRY_NANOS << Math.min(failures - 1, 10));
         return delay / 2 + random.nextLong(delay / 2);
     }
 
     /**
-     * Doubling with jitter between the backend's bounds, but no longer than the holder's lease still runs. It is halved
-     * while the lock changes hands: one that is held for long is asked for ever less often, but among busy clients, who
-     * leave it free for moments only, a waiter has to look often enough to meet such a moment.
+     * Doubles the delay between the backend's bounds, with jitter, but not beyond the end of the holder's lease. While the lock
+     * passes between holders, the delay is halved instead: such a lock is free only for moments, and a waiter must poll often to
+     * find it free. A lock that is held for long is polled less and less often.
      */
     long pollDelayNanos(long nowNanos, long holderRemainingMillis, RandomGenerator random) {
-        long least = Durations.nanosOfMillis(info.pollMinMillis());
-        long most = Durations.nanosOfMillis(info.pollMaxMillis());
-        boolean changesHands = changesHands(nowNanos, holderRemainingMillis);
+        long min = Durations.nanosOfMillis(info.pollMinMillis());
+        long max = Durations.nanosOfMillis(info.pollMaxMillis());
+        boolean changesHands = noteLeaseEnd(nowNanos, holderRemainingMillis);
         long delay;
         if (pollNanos == 0) {
-            delay = least;
+            delay = min;
         } else if (changesHands) {
-            delay = Math.max(Math.max(least, LEAST_AMONG_MANY_NANOS), pollNanos / 2);
+            delay = Math.max(Math.max(min, MIN_CONTENDED_NANOS), pollNanos / 2);
         } else {
-            delay = Math.min(most, Durations.plus(pollNanos, pollNanos));
+            delay = Math.min(max, Durations.plus(pollNanos, pollNanos));
         }
         pollNanos = delay;
         long jittered = delay - random.nextLong(delay / 4 + 1);
@@ -73,8 +76,11 @@ final class BackOff {
         return Math.min(jittered, afterLease);
     }
 
-    /** Whether the end of the lease has moved on with the time since it was last seen, as it does when it is always a new one. */
-    private boolean changesHands(long nowNanos, long holderRemainingMillis) {
+    /**
+     * Records the end of the present lease; returns whether it has moved on since the last call, as it does when new holders
+     * follow each other.
+     */
+    private boolean noteLeaseEnd(long nowNanos, long holderRemainingMillis) {
         if (holderRemainingMillis < 0) {
             return false;
         }
@@ -87,7 +93,7 @@ final class BackOff {
         return moved;
     }
 
-    /** Something happened: poll eagerly again. */
+    /** Makes polls frequent again. */
     void reset() {
         pollNanos = 0;
     }

@@ -14,30 +14,28 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The removals of a client that have failed once, and those that came while the whole store failed: one queue, tried in
- * rounds.
+ * The removals of a client that have failed once, and those that were added while the whole store failed. They form one queue,
+ * which is retried in batches.
  *
- * <p><b>Rounds.</b> One round is under way at a time. While requests fail or are refused it has {@value RoundPace#SMALLEST}
- * removals, and the pause before the next one doubles up to a second; a round that succeeds is followed at once by one
- * twice as large. So a dead store gets some ten requests a second however much is to be removed, and one that has
- * recovered is clean soon. What fails goes to the end, so that one part of the store that is dead does not keep the others
- * from being cleaned; nor does it keep what is new from a try of its own. A removal that the store refuses, as during the
- * change of a password, has a pause of its own: a second, doubled each time up to half a minute. After that it is tried
- * as soon as the rounds come to it; while nothing is confirmed, these have {@value RoundPace#SMALLEST} removals each half to
- * one second.
+ * <p><b>Batches.</b> One batch is in flight at a time. While requests fail or are refused, a batch has {@value RoundPace#MIN_SIZE}
+ * removals, and the pause before the next one doubles up to a second. A batch that succeeds is followed at once by one twice as
+ * large. A store that is down therefore gets some ten requests a second, however long the queue is, and a store that has
+ * recovered is cleaned soon. A removal that fails moves to the end, so that one failed part of the store does not block the
+ * others. A new removal is tried once on its own first. A removal that the store refuses, as during the change of a password, has
+ * its own pause: a second, doubled each time up to half a minute. After that it is retried in the next batch that reaches it.
+ * While nothing is confirmed, batches have {@value RoundPace#MIN_SIZE} removals each half to one second.
  *
- * <p><b>Bounds.</b> Where what was left ends with its lease, nothing is tried for longer than that, and when the queue is
- * full, the oldest gives way: of {@value #CAPACITY} abandonments, and of {@value #LARGEST} removals in all. Elsewhere it may
- * stay as long as the client's session, and only a removal makes the lock usable again: nothing is dropped; instead
- * {@link #isFull} keeps the client from asking for more while {@value #CAPACITY} removals wait, of whatever kind and for
- * whatever reason. So there are never more than these, those of the locks that it held by then, and those of the
- * acquisitions that were under way.
+ * <p><b>Bounds.</b> If the store's entries end with their leases, a removal is retried until then, and a full queue drops its oldest
+ * entries: it keeps {@value #CAPACITY} abandonments, and {@value #MAX_SIZE} removals in all. Other stores may keep an entry as
+ * long as the client's session, and only a removal makes the lock usable again, so nothing is dropped. Instead, {@link #isFull}
+ * stops new acquisitions while {@value #CAPACITY} removals wait. The queue then has at most these removals, those of the locks
+ * that were held at that time, and those of the acquisitions that were in flight.
  */
 final class Backlog {
     static final int CAPACITY = 1_000;
-    static final int LARGEST = 10_000;
+    static final int MAX_SIZE = 10_000;
 
-    /** Sends a removal on a thread that may block, if the backend does; tells the outcome as {@link Removal#send}. */
+    /** Sends a removal on a thread that may block, if the backend does; reports the outcome like {@link Removal#send}. */
     interface Sender {
         void send(Removal<?> removal, Consumer<@Nullable LockException> answered);
     }
@@ -49,17 +47,17 @@ final class Backlog {
     private final Deque<Removal<?>> waiting = new ArrayDeque<>();
     private Subscription timer = Subscription.NONE;
     private boolean armed;
-    private long nextRoundNanos;
+    private long nextBatchNanos;
     private final RoundPace pace = new RoundPace();
-    private int underWay;
+    private int inFlight;
     private boolean closed;
-    /** How many wait or are under way, and how many of these are abandonments; written under the mutex. */
+    /** The number of removals that wait or are in flight, and how many of them are abandonments; written under the mutex. */
     private volatile int size;
 
     private int abandons;
 
     /**
-     * Creates an empty one.
+     * Creates an empty backlog.
      *
      * @param expiring whether everything on the server ends with its lease
      */
@@ -69,12 +67,12 @@ final class Backlog {
         this.sender = sender;
     }
 
-    /** All of the latest requests failed: what may wait is to be added at once, without a try of its own. */
-    boolean isDead() {
-        return pace.isDead();
+    /** Whether all of the latest requests failed: abandonments then skip their own first try. */
+    boolean isDown() {
+        return pace.isDown();
     }
 
-    /** So much waits that may not be dropped that no further acquisition is to be begun. */
+    /** Whether new acquisitions must fail because too many removals wait that may not be dropped. */
     boolean isFull() {
         return !expiring && size >= CAPACITY;
     }
@@ -83,7 +81,7 @@ final class Backlog {
         return size;
     }
 
-    /** Adds one that has not been tried yet: it is the next one. */
+    /** Adds a removal that has not been tried yet, at the front. */
     void add(Removal<?> removal) {
         List<Removal<?>> dropped = new ArrayList<>(1);
         mutex.lock();
@@ -97,7 +95,7 @@ final class Backlog {
             }
             if (expiring && abandons > CAPACITY) {
                 dropOldestAbandonment(dropped);
-            } else if (expiring && size > LARGEST) {
+            } else if (expiring && size > MAX_SIZE) {
                 drop(waiting.removeLast(), dropped);
             }
         } finally {
@@ -106,7 +104,7 @@ final class Backlog {
         dropped.forEach(Removal::giveUp);
     }
 
-    /** Adds one whose own try has failed; false if another one is not worth it. */
+    /** Adds a removal whose first try has failed; returns false if it is not worth a retry. */
     boolean add(Removal<?> removal, LockException failure) {
         mutex.lock();
         try {
@@ -116,7 +114,7 @@ final class Backlog {
         } finally {
             mutex.unlock();
         }
-        boolean again = isWorthAnother(removal, failure) && !isClosed();
+        boolean again = planRetry(removal, failure) && !isClosed();
         if (again) {
             add(removal);
         } else {
@@ -141,7 +139,7 @@ final class Backlog {
         dropped.add(removal);
     }
 
-    private boolean isWorthAnother(Removal<?> removal, LockException failure) {
+    private boolean planRetry(Removal<?> removal, LockException failure) {
         if (Removal.mayPass(failure)) {
             return true;
         }
@@ -153,7 +151,7 @@ final class Backlog {
         return !expiring || removal.worthUntilNanos - due > 0;
     }
 
-    /** Under the mutex: it begins or ends to belong to this queue. */
+    /** Updates the counts when a removal enters or leaves the queue; called under the mutex. */
     private void count(Removal<?> removal, int change) {
         size = size + change;
         if (removal.kind != Removal.Kind.RELEASE) {
@@ -170,45 +168,45 @@ final class Backlog {
         waiting.stream().mapToLong(removal -> untilDue(removal, now)).min().ifPresent(this::plan);
     }
 
-    /** Sets the timer for the next round, unless it comes earlier anyway. */
+    /** Sets the timer for the next batch, unless an earlier one is set. */
     private void plan(long untilDueNanos) {
-        if (underWay > 0 || closed) {
+        if (inFlight > 0 || closed) {
             return;
         }
         long delay = Math.max(untilDueNanos, pace.pauseNanos(runtime.random()));
         long next = runtime.ticker().nanos() + delay;
-        if (!armed || next - nextRoundNanos < 0) {
+        if (!armed || next - nextBatchNanos < 0) {
             timer.close();
             armed = true;
-            nextRoundNanos = next;
-            timer = runtime.timer().after(delay, this::round);
+            nextBatchNanos = next;
+            timer = runtime.timer().after(delay, this::sendBatch);
         }
     }
 
-    private void round() {
+    private void sendBatch() {
         List<Removal<?>> next = new ArrayList<>();
-        List<Removal<?>> over = new ArrayList<>();
+        List<Removal<?>> ended = new ArrayList<>();
         mutex.lock();
         try {
-            if (underWay > 0) {
-                return; // an earlier timer ran after all
+            if (inFlight > 0) {
+                return; // an earlier timer has run
             }
             armed = false;
             long now = runtime.ticker().nanos();
-            int looks = waiting.size();
-            while (looks-- > 0 && next.size() < pace.roundSize()) {
+            int remaining = waiting.size();
+            while (remaining-- > 0 && next.size() < pace.batchSize()) {
                 Removal<?> removal = waiting.removeFirst();
                 if (removal.isDone() || expiring && removal.worthUntilNanos - now <= 0) {
                     count(removal, -1);
-                    over.add(removal);
+                    ended.add(removal);
                 } else if (removal.dueNanos != 0 && removal.dueNanos - now > 0) {
                     waiting.addLast(removal);
                 } else {
                     next.add(removal);
                 }
             }
-            underWay = next.size();
-            pace.beginRound();
+            inFlight = next.size();
+            pace.beginBatch();
             if (next.isEmpty()) {
                 pace.noteNothingDue(waiting.isEmpty());
                 plan();
@@ -216,15 +214,15 @@ final class Backlog {
         } finally {
             mutex.unlock();
         }
-        over.forEach(Removal::giveUp);
+        ended.forEach(Removal::giveUp);
         next.forEach(this::send);
     }
 
-    /** The round must end, whatever happens to one of its requests. */
+    /** Sends one removal. The batch must end whatever happens to one of its requests. */
     private void send(Removal<?> removal) {
-        AtomicBoolean told = new AtomicBoolean();
+        AtomicBoolean answeredOnce = new AtomicBoolean();
         Consumer<@Nullable LockException> once = failure -> {
-            if (told.compareAndSet(false, true)) {
+            if (answeredOnce.compareAndSet(false, true)) {
                 answered(removal, failure);
             }
         };
@@ -236,7 +234,7 @@ final class Backlog {
     }
 
     private void answered(Removal<?> removal, @Nullable LockException failure) {
-        boolean again = failure != null && isWorthAnother(removal, failure);
+        boolean again = failure != null && planRetry(removal, failure);
         mutex.lock();
         try {
             pace.noteAnswer(failure);
@@ -247,8 +245,8 @@ final class Backlog {
             } else {
                 count(removal, -1);
             }
-            if (--underWay == 0) {
-                pace.endRound();
+            if (--inFlight == 0) {
+                pace.endBatch();
                 plan();
             }
         } finally {
@@ -268,7 +266,7 @@ final class Backlog {
         }
     }
 
-    /** No further rounds; what is still there ends with its lease. */
+    /** Stops all further batches; remaining entries end with their leases. */
     void close() {
         List<Removal<?>> left;
         mutex.lock();

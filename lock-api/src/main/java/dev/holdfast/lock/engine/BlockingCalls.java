@@ -10,9 +10,9 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Calls whose thread waits for the store's answer: for at most the request time-out, whether or not it is interrupted. An
- * interrupt neither cuts short a release nor is lost by it, unless it was the engine's own, to tell of a loss: once the last
- * hold has ended it must not hit what comes next.
+ * Calls whose thread waits for the store's answer for at most the request time-out, even if it is interrupted. An interrupt does
+ * not cut a release short, and is kept for the caller. The exception is an interrupt by the engine that reports a loss: it is
+ * cleared with the last hold, so that it does not affect unrelated code.
  */
 final class BlockingCalls {
     private static final long DOUBT_PAUSE_NANOS = 50_000_000;
@@ -26,7 +26,7 @@ final class BlockingCalls {
     /**
      * Ends a {@code lock} hold of the calling thread, and waits for the server's answer if it was the last hold.
      *
-     * @param reading whether it is one to read, under a lock that the thread has alone
+     * @param reading whether it is a read hold under the thread's own exclusive lock
      */
     void unlock(LocalHolds holds, boolean reading) {
         Thread thread = Thread.currentThread();
@@ -53,13 +53,13 @@ final class BlockingCalls {
     }
 
     /**
-     * Makes sure that what is about to be returned as held is held: a lease may have ended on its way here, or be in doubt,
-     * as a re-entered one can be. Then the store is asked, for as long as the caller may wait.
+     * Ensures that a hold is valid before it is returned to the caller. Its lease may have ended meanwhile, or its grant may be
+     * in doubt, as that of a re-entered hold can be. In that case the store is asked for as long as the caller may wait.
      *
-     * @throws LeaseLostException if it has ended; the hold is ended as well
-     * @throws LockUnavailableException if the doubt did not end in time; likewise
+     * @throws LeaseLostException if the lease has ended; the hold is ended as well
+     * @throws LockUnavailableException if the store did not confirm the grant in time; the hold is ended as well
      */
-    void settle(Hold hold, Waiter waiter) {
+    void ensureStillValid(Hold hold, Waiter waiter) {
         HeldGrant heldGrant = hold.heldGrant;
         boolean asked = false;
         while (hold.state == Hold.State.HELD
@@ -100,8 +100,8 @@ final class BlockingCalls {
     }
 
     /**
-     * Waits for at most the request time-out, keeping the interrupt flag; true if the future has completed. A thread
-     * waits in real time: so this counts by the machine's own clock, not by the injected one.
+     * Waits for at most the request time-out and keeps the interrupt flag; returns true if the future has completed. Uses the
+     * machine's own clock rather than the injected one, as a thread waits in real time.
      */
     boolean await(CompletableFuture<?> future) {
         boolean interrupted = false;

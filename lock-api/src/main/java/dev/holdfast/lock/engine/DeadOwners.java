@@ -3,14 +3,14 @@ package dev.holdfast.lock.engine;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** Looks now and then, however often the {@link Housekeeper} runs, at losses that a thread has not noticed: it may have died. */
+/** Checks periodically, independent of how often the {@link Housekeeper} runs, for losses whose owner threads have died. */
 final class DeadOwners {
     private static final long INTERVAL_NANOS = 10_000_000_000L;
 
-    /** Losses that are forgotten when nobody is left to be told. */
+    /** Losses that are dropped when their owner threads have died. */
     interface Losses {
-        /** Forgets those of dead threads. */
-        void forgetTheDead();
+        /** Drops the losses of dead threads. */
+        void removeDeadOwners();
     }
 
     private final Housekeeper housekeeper;
@@ -31,7 +31,7 @@ final class DeadOwners {
         watched.remove(losses);
     }
 
-    /** Looks if it is time to; returns the nanoseconds until the next look. There may be many to look at. */
+    /** Checks if due; returns the nanoseconds until the next check. There may be many losses to check. */
     long run(long nowNanos) {
         if (watched.isEmpty()) {
             return Housekeeper.NEVER;
@@ -40,7 +40,7 @@ final class DeadOwners {
         if (left > 0) {
             return left;
         }
-        watched.forEach(Losses::forgetTheDead);
+        watched.forEach(Losses::removeDeadOwners);
         dueNanos = nowNanos + INTERVAL_NANOS;
         return INTERVAL_NANOS;
     }

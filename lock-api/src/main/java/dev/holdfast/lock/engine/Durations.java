@@ -5,7 +5,7 @@ import java.util.concurrent.TimeUnit;
 
 /** Conversions that neither overflow nor round a positive time to zero. */
 final class Durations {
-    /** A time without end, in whatever unit. */
+    /** An unlimited time, in any unit. */
     static final long FOREVER = Long.MAX_VALUE;
 
     private Durations() {}
@@ -24,12 +24,12 @@ final class Durations {
         return TimeUnit.MILLISECONDS.toNanos(millis);
     }
 
-    /** Milliseconds, rounded up; without end if the nanoseconds are. */
+    /** Milliseconds, rounded up; unlimited if the nanoseconds are. */
     static long ceilMillis(long nanos) {
         return nanos == FOREVER ? FOREVER : nanos / 1_000_000 + (nanos % 1_000_000 > 0 ? 1 : 0);
     }
 
-    /** The sum, at most {@link #FOREVER}, at least the opposite. */
+    /** The sum, bounded to {@link #FOREVER} in both directions. */
     static long plus(long nanos, long more) {
         long sum = nanos + more;
         boolean overflow = ((nanos ^ sum) & (more ^ sum)) < 0;

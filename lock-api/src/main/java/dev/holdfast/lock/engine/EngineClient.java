@@ -30,16 +30,16 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One client: what its user asks of it, and its end. */
+/** The client as its user sees it, and its shutdown. */
 final class EngineClient implements LockClient {
-    private static final int MOST_LISTED = 1_000;
+    private static final int MAX_LISTED = 1_000;
     private static final Logger LOG = LoggerFactory.getLogger(EngineClient.class);
 
     private final EngineContext engine;
     private final BackendInfo info;
     private final LockEntries entries;
     private final BlockingCalls calls;
-    private final AtomicBoolean hastyLeaseTold = new AtomicBoolean();
+    private final AtomicBoolean shortLeaseReported = new AtomicBoolean();
 
     EngineClient(LockBackend backend, LockClientOptions options, EngineRuntime runtime) {
         this.engine = EngineContext.of(backend, options, runtime, this::run);
@@ -48,14 +48,14 @@ final class EngineClient implements LockClient {
         this.calls = new BlockingCalls(engine);
     }
 
-    /** Begins to listen to the backend; apart from the constructor, so that no half-made object escapes. */
+    /** Registers with the backend; separate from the constructor, so that a partly constructed object does not escape. */
     EngineClient start() {
         checkOptions(engine.options().lockOptions());
         engine.backend().setGrantListener(entries);
         return this;
     }
 
-    /** The {@link Housekeeper}'s task: looks at what is due, and returns the nanoseconds until the next look. */
+    /** The {@link Housekeeper}'s task: does what is due, and returns the nanoseconds until the next run. */
     private long run(long nowNanos) {
         engine.leakDetector().collect();
         long next =
@@ -134,23 +134,24 @@ final class EngineClient implements LockClient {
     private void requireDemand(Demand.Kind kind, String name, String asked) {
         if (!info.demands().contains(kind)) {
             throw new LockConfigurationException("lock '" + LockName.printable(name) + "': " + asked
-                    + " is asked for, which " + info.name() + " does not have; use lock(), or another store");
+                    + " is requested, which " + info.name() + " does not support; use lock(), or another store");
         }
     }
 
     private void checkOptions(LockOptions lockOptions) {
         if (lockOptions.fair() && !info.fifo()) {
-            throw new IllegalArgumentException("fair(true) asks for an order between processes, and " + info.name()
-                    + " has none; leave it out, or use a store whose waiters queue (etcd, ZooKeeper, Redis with"
+            throw new IllegalArgumentException("fair(true) requests an order between processes, which " + info.name()
+                    + " does not provide; leave it out, or use a store whose waiters queue (etcd, ZooKeeper, Redis with"
                     + " notifications)");
         }
         if (lockOptions.lease().toMillis() < info.minLeaseMillis()) {
             throw new IllegalArgumentException(
                     "a lease of " + lockOptions.lease().toMillis() + " ms is shorter than " + info.name()
-                            + " can keep; ask for at least " + info.minLeaseMillis() + " ms");
+                            + " supports; request at least " + info.minLeaseMillis() + " ms");
         }
         LockClientOptions options = engine.options();
-        if (options.requestTimeout().compareTo(lockOptions.lease()) > 0 && hastyLeaseTold.compareAndSet(false, true)) {
+        if (options.requestTimeout().compareTo(lockOptions.lease()) > 0
+                && shortLeaseReported.compareAndSet(false, true)) {
             LOG.warn(
                     "lock client of {}: requestTimeout ({} ms) is longer than a lease ({} ms), so that one renewal without an"
                             + " answer costs the lock; set it below a third of the lease",
@@ -173,8 +174,8 @@ final class EngineClient implements LockClient {
     @Override
     public LockListing list(String prefix, int limit) {
         Objects.requireNonNull(prefix, "prefix must not be null");
-        if (limit < 1 || limit > MOST_LISTED) {
-            throw new IllegalArgumentException("limit must be from 1 to " + MOST_LISTED + ", got " + limit);
+        if (limit < 1 || limit > MAX_LISTED) {
+            throw new IllegalArgumentException("limit must be from 1 to " + MAX_LISTED + ", got " + limit);
         }
         return new StoreQueries(engine, calls, entries).list(info, prefix, limit);
     }
@@ -222,9 +223,12 @@ final class EngineClient implements LockClient {
         }
     }
 
-    /** Fails the waiters and releases what is held; completes when the store has answered everything. Null if closed already. */
+    /**
+     * Fails the waiters and releases what is held; the future completes when the store has answered everything. Null if closed
+     * already.
+     */
     @Nullable CompletableFuture<Void> beginClose() {
-        if (!entries.refuse()) {
+        if (!entries.refuseWaiters()) {
             return null;
         }
         engine.releaser().closing();
@@ -235,8 +239,8 @@ final class EngineClient implements LockClient {
     void endClose(boolean idle) {
         if (!idle) {
             LOG.warn(
-                    "lock client of {}: closed before the store had answered everything; what is still there ends"
-                            + " with its lease",
+                    "lock client of {}: closed before the store had answered all requests; remaining entries end"
+                            + " with their leases",
                     info.name());
         }
         int unreachable = engine.releaser().unreachable();
@@ -249,7 +253,7 @@ final class EngineClient implements LockClient {
         }
         try {
             engine.releaser().close();
-            engine.requests().stallAll(); // so that each grant ends in one event
+            engine.requests().stallAll(); // so that each grant ends with one event
             engine.losses().sumUp();
             engine.backend().close();
         } catch (RuntimeException e) {
@@ -264,7 +268,7 @@ final class EngineClient implements LockClient {
         return "LockClient[" + info.name() + (entries.isClosed() ? ", closed" : "") + "]";
     }
 
-    /** Nothing is contended for, held or under way. */
+    /** Whether nothing is held, waited for or in flight. */
     boolean isIdle() {
         return entries.isEmpty()
                 && engine.requests().isIdle()

@@ -9,21 +9,21 @@ import java.util.function.LongUnaryOperator;
 import java.util.random.RandomGenerator;
 
 /**
- * What all names of one client share.
+ * The parts of a client that all names share.
  *
  * @param backend the store
  * @param info the store's traits, read once
  * @param options the client's options
  * @param runtime clocks and threads
- * @param identity who asks
- * @param requests what is sent and not answered
+ * @param identity identifies this process as a holder
+ * @param requests the requests in flight
  * @param renewals renews held grants
  * @param releaser releases and abandons
- * @param deadOwners looks after losses whose threads have died
- * @param leakDetector finds leases that were dropped
- * @param events tells the listeners
- * @param losses sums up the warnings of lost leases
- * @param holdEvents tells what becomes of holds
+ * @param deadOwners drops losses whose threads have died
+ * @param leakDetector finds leases that were dropped without being closed
+ * @param events calls the listeners
+ * @param losses logs lost leases and sums them up
+ * @param holdEvents reports the events of holds
  */
 record EngineContext(
         LockBackend backend,
@@ -79,7 +79,7 @@ record EngineContext(
         return runtime.ticker().nanos();
     }
 
-    /** When something was by the wall clock, for people to read. */
+    /** Converts a monotonic time to wall-clock time, for people to read. */
     Instant wallTimeOf(long nanos) {
         return Instant.ofEpochMilli(ticker().wallMillis()).minusNanos(nanos() - nanos);
     }

@@ -13,14 +13,14 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The user's handle of a hold: it owns the hold if it was acquired, or shows a thread's {@code lock} hold. Nothing of the
- * engine refers to it, so that the loss of one that owns can be noticed by {@link LeakDetector}.
+ * The user's handle of a hold: it owns the hold if it was acquired as a lease, or shows a thread's {@code lock} hold. The engine
+ * keeps no reference to it, so that {@link LeakDetector} can find an owning lease that was dropped.
  */
 class EngineLease implements Lease {
     private final EngineContext engine;
     private final BlockingCalls calls;
     private final Hold hold;
-    /** Null if it only shows the hold. */
+    /** Null if it does not own the hold. */
     private final LeakDetector.@Nullable Trace trace;
 
     private final AtomicBoolean closed = new AtomicBoolean();
@@ -84,8 +84,7 @@ class EngineLease implements Lease {
         if (isEnsured(needed)) {
             return;
         }
-        requirePossible(
-                needed, heldGrant.confirmedMillis()); // the store may keep leases for a shorter time than asked for
+        requirePossible(needed, heldGrant.confirmedMillis()); // the store may grant shorter leases than requested
         heldGrant.requireWithinMaxHold(needed, engine.nanos());
         throw new LockUnavailableException("lock '" + LockName.printable(name()) + "' (token " + token()
                 + "): could not be renewed for "
@@ -110,7 +109,7 @@ class EngineLease implements Lease {
             throw new IllegalArgumentException(
                     "lock '" + LockName.printable(name()) + "': cannot ensure " + Duration.ofNanos(neededNanos)
                             + ", a lease of " + leaseMillis + " ms can be relied upon for " + Duration.ofNanos(usable)
-                            + "; ask for a longer lease");
+                            + "; use a longer lease");
         }
     }
 
@@ -129,7 +128,7 @@ class EngineLease implements Lease {
         LeakDetector.Trace own = trace;
         if (own == null) {
             throw new UnsupportedOperationException("lock '" + LockName.printable(name()) + "' (token " + token()
-                    + "): held() only shows what a thread holds by lock(); call unlock() on that thread");
+                    + "): held() only shows a thread's lock() hold; call unlock() on that thread");
         }
         try {
             if (closed.compareAndSet(false, true)) {
@@ -137,7 +136,7 @@ class EngineLease implements Lease {
                 calls.end(hold);
             }
         } finally {
-            Reference.reachabilityFence(this); // it must not be taken for dropped while it is being closed
+            Reference.reachabilityFence(this); // it must not count as dropped while it is being closed
         }
     }
 

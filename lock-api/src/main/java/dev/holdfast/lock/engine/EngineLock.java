@@ -12,7 +12,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** The user's handle of a lock that is held alone, or to read. */
+/** The user's handle of an exclusive lock or a read lock. */
 final class EngineLock implements DistributedLock {
     private final Acquirer acquirer;
     private final String name;
@@ -34,13 +34,13 @@ final class EngineLock implements DistributedLock {
         return reading ? entries.read(name, waiter) : entries.submit(name, waiter);
     }
 
-    /** Where the calling thread may have a hold; null if it has none. */
+    /** Finds the entry where the calling thread may have a hold; null if there is none. */
     private @Nullable LockEntry find() {
         LockEntries entries = acquirer.entries();
         return reading ? entries.findReader(name, Thread.currentThread()) : entries.find(name);
     }
 
-    /** Whether a hold there is one to read under a lock that the thread has alone. */
+    /** Whether a hold there is a read hold under the thread's own exclusive lock. */
     private boolean isReadingWithin(LockEntry entry) {
         return reading && entry.demand() instanceof Demand.Exclusive;
     }

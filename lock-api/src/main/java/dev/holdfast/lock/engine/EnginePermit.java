@@ -3,7 +3,7 @@ package dev.holdfast.lock.engine;
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.Permit;
 
-/** The user's handle of permits. */
+/** The user's handle of acquired permits. */
 final class EnginePermit extends EngineLease implements Permit {
     EnginePermit(EngineContext engine, BlockingCalls calls, Hold hold) {
         super(engine, calls, hold, true);

@@ -8,8 +8,8 @@ import dev.holdfast.lock.spi.LockName;
 /**
  * The user's handle of both locks of a name.
  *
- * @param readLock for those who read
- * @param writeLock the lock of that name
+ * @param readLock the shared lock of the name
+ * @param writeLock the exclusive lock of the name
  */
 record EngineReadWriteLock(DistributedLock readLock, DistributedLock writeLock) implements DistributedReadWriteLock {
 

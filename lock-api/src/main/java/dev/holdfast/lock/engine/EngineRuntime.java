@@ -15,15 +15,15 @@ import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 
 /**
- * The clocks and threads of one client. All threads are daemons named {@code holdfast-…} and start on first use; all but
- * the timer's end when they have been idle for some seconds.
+ * The clocks and threads of one client. All threads are daemons named {@code holdfast-…} and start on first use; all but the
+ * timer's end when they have been idle for some seconds.
  *
  * @param ticker the clocks
  * @param random spreads retries and polls
  * @param timer runs short tasks of the engine
- * @param io runs blocking attempts and clean-ups that have no calling thread
- * @param renewals runs blocking renewals, apart from {@code io} so that no attempt can hold them up
- * @param callbacks completes what users wait for asynchronously
+ * @param io runs blocking attempts and removals that have no calling thread
+ * @param renewals runs blocking renewals, separate from {@code io} so that attempts cannot delay them
+ * @param callbacks completes the users' futures
  * @param events calls listeners, one event at a time
  * @param shutdown ends all threads once their work is done
  */
@@ -36,13 +36,16 @@ record EngineRuntime(
         Executor callbacks,
         Executor events,
         Runnable shutdown) {
-    /** With the timer, renewals and events ten threads, which leaves a blocking backend six of the documented sixteen. */
+    /**
+     * With the timer, renewals and events this makes ten threads, which leaves six of the documented sixteen to a blocking
+     * backend.
+     */
     private static final int IO_THREADS = 2;
 
     private static final int CALLBACK_THREADS = 4;
     private static final long RETRY_NANOS = 100_000_000;
     private static final int LISTENER_BACKLOG = 10_000;
-    /** Met only if the threads do not return from the driver: then what comes on top has failed at once. */
+    /** Reached only if threads are stuck in the driver; further tasks then fail at once. */
     private static final int IO_BACKLOG = 100_000;
 
     static EngineRuntime ofThreads() {
@@ -52,7 +55,9 @@ record EngineRuntime(
         ThreadPoolExecutor renewals = pool("renewal", 2, Integer.MAX_VALUE);
         ThreadPoolExecutor callbacks = pool("callback", CALLBACK_THREADS, Integer.MAX_VALUE);
         ThreadPoolExecutor events = pool("events", 1, LISTENER_BACKLOG);
-        // What comes after the client was closed (a late answer's clean-up) runs where it is.
+        // Tasks that are submitted after the client was closed, such as the removal behind a late answer, run on the
+        // submitting
+        // thread.
         List.of(io, renewals, callbacks).forEach(pool -> pool.setRejectedExecutionHandler(EngineRuntime::runIfClosed));
         Timer timer = (delayNanos, task) -> {
             try {
@@ -60,20 +65,21 @@ record EngineRuntime(
                 return () -> future.cancel(false);
             } catch (RejectedExecutionException closed) {
                 return Subscription.NONE;
-            } catch (OutOfMemoryError noThread) { // the task is in the queue all the same, and runs with the next one
+            } catch (OutOfMemoryError noThread) { // the task stays in the queue, and runs with the next one
                 return Subscription.NONE;
             }
         };
-        Executor told = task -> executeInTheEnd(callbacks, timer, task);
-        return new EngineRuntime(Ticker.SYSTEM, ThreadLocalRandom::current, timer, io, renewals, told, events, () -> {
-            scheduler.shutdownNow();
-            io.shutdown();
-            renewals.shutdown();
-            callbacks.shutdown();
-            // Its thread ends as soon as it has nothing to do; an end that another thread has just decided is still
-            // told.
-            events.setKeepAliveTime(1, TimeUnit.MILLISECONDS);
-        });
+        Executor reliableCallbacks = task -> executeEventually(callbacks, timer, task);
+        return new EngineRuntime(
+                Ticker.SYSTEM, ThreadLocalRandom::current, timer, io, renewals, reliableCallbacks, events, () -> {
+                    scheduler.shutdownNow();
+                    io.shutdown();
+                    renewals.shutdown();
+                    callbacks.shutdown();
+                    // The thread ends once it is idle, so that an event of another thread's last transition is still
+                    // delivered.
+                    events.setKeepAliveTime(1, TimeUnit.MILLISECONDS);
+                });
     }
 
     private static void runIfClosed(Runnable task, ThreadPoolExecutor pool) {
@@ -83,12 +89,12 @@ record EngineRuntime(
         task.run();
     }
 
-    /** Whoever waits must be told, even if there is no thread for it now. */
-    static void executeInTheEnd(Executor executor, Timer timer, Runnable task) {
+    /** Runs the task even if no thread can be started now, as a waiter depends on it. */
+    static void executeEventually(Executor executor, Timer timer, Runnable task) {
         try {
             executor.execute(task);
         } catch (OutOfMemoryError noThread) {
-            timer.after(RETRY_NANOS, () -> executeInTheEnd(executor, timer, task));
+            timer.after(RETRY_NANOS, () -> executeEventually(executor, timer, task));
         }
     }
 

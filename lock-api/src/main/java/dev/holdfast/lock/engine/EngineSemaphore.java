@@ -76,7 +76,7 @@ final class EngineSemaphore implements DistributedSemaphore {
                 .map(this::permit);
     }
 
-    /** It completes with what {@link #permit} makes, and with nothing else. */
+    /** Unchecked, as the future completes only with permits that {@link #permit} creates. */
     @Override
     @SuppressWarnings("unchecked")
     public CompletableFuture<Permit> acquireAsync(int permits, Duration timeout) {

@@ -2,18 +2,21 @@ package dev.holdfast.lock.engine;
 
 import dev.holdfast.lock.LockException;
 
-/** What a {@link PendingAcquisition}, a {@link HeldLock} and {@link LocalHolds} need of their lock entry, within transitions. */
+/**
+ * The operations of a lock entry that its {@link PendingAcquisition}, {@link HeldLock} and {@link LocalHolds} call, within
+ * transitions.
+ */
 interface EntryCallbacks {
 
-    /** Starts an acquisition if there is a waiter and nothing else. */
+    /** Starts an acquisition if there is a waiter and the lock is neither held nor being acquired. */
     void startNext();
 
-    /** The acquisition is granted or given up. */
+    /** Reports that the acquisition was granted or given up. */
     void pendingEnded();
 
     /**
-     * A waiter's own thread does not return from its attempt. It cannot be told before it does, but nobody is to wait
-     * behind it: if it asked once, it has failed; otherwise it leaves the queue until it comes back.
+     * Handles a waiter whose thread is stuck in its attempt, so that the waiters behind it do not wait for that thread. A waiter
+     * that asked once fails; any other leaves the queue until its thread returns.
      */
-    void passOver(Waiter waiter, Runnable attempt, LockException failure);
+    void skipStuckWaiter(Waiter waiter, Runnable attempt, LockException failure);
 }

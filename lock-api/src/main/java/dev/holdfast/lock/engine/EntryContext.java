@@ -4,14 +4,14 @@ import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.spi.AcquisitionId;
 
 /**
- * What the parts of one {@link LockEntry} share.
+ * The values that the parts of one {@link LockEntry} share.
  *
  * @param name the lock's name
- * @param demand what its acquisitions ask for
+ * @param demand the demand of its acquisitions
  * @param engine the parts of the client
- * @param mutex what the entry's state is changed under
+ * @param mutex guards the entry's state
  * @param queue the local waiters
- * @param availability what the store last said about the name
+ * @param availability when the store last answered about the name
  */
 record EntryContext(
         String name,
@@ -31,7 +31,7 @@ record EntryContext(
                 new Availability(name, engine.ticker()));
     }
 
-    /** Removes whatever an acquisition has on the server, after the present transition. */
+    /** Abandons an acquisition after the present transition. */
     void abandon(AcquisitionId acquisition, long leaseMillis) {
         mutex.afterUnlock(engine.releaser().abandon(acquisition, leaseMillis));
     }

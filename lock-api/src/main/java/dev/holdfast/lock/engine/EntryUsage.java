@@ -13,13 +13,13 @@ import java.util.Map;
 final class EntryUsage {
     private EntryUsage() {}
 
-    /** Within a transition: who has the lock here and who waits for it. */
-    static LockUsage of(EntryContext entry, HeldLock heldLock, Collection<Waiter> absent) {
+    /** The holders and the waiters of an entry; called within a transition. */
+    static LockUsage of(EntryContext entry, HeldLock heldLock, Collection<Waiter> stuck) {
         List<LockUsage.Waiter> waiting = new ArrayList<>();
         for (Waiter waiter = entry.queue().head(); waiter != null; waiter = waiter.after) {
             waiting.add(of(waiter, entry));
         }
-        absent.forEach(waiter -> waiting.add(of(waiter, entry)));
+        stuck.forEach(waiter -> waiting.add(of(waiter, entry)));
         return new LockUsage(entry.name(), heldLock.usage(), waiting);
     }
 
@@ -33,7 +33,7 @@ final class EntryUsage {
                 demand);
     }
 
-    /** One description a name, without those that nobody uses; who came first is first. */
+    /** Merges the descriptions of each name and leaves out unused names; keeps the order of arrival. */
     static List<LockUsage> byName(List<LockUsage> usages) {
         Map<String, LockUsage> used = new LinkedHashMap<>();
         for (LockUsage usage : usages) {

@@ -11,7 +11,7 @@ import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Tells the listeners, in order, on the thread for events. Without listeners it costs one read. */
+/** Calls the listeners, in order, on the thread for events. Without listeners it costs one read. */
 final class Events {
     private final Logger log;
     private final List<LockListener> listeners = new CopyOnWriteArrayList<>();
@@ -36,18 +36,18 @@ final class Events {
         listeners.remove(listener);
     }
 
-    /** How many events were not told. */
+    /** The number of events that were dropped. */
     long dropped() {
         return dropped.sum();
     }
 
-    /** Whether anybody listens: what is told often is made only then. */
-    boolean areHeard() {
+    /** Whether there is a listener; frequent events are created only then. */
+    boolean hasListeners() {
         return !listeners.isEmpty();
     }
 
-    void tell(Consumer<LockListener> event) {
-        if (!areHeard()) {
+    void publish(Consumer<LockListener> event) {
+        if (!hasListeners()) {
             return;
         }
         try {
@@ -66,7 +66,7 @@ final class Events {
             event.accept(listener);
         } catch (Throwable e) { // one listener's Error must not hide the event from the next
             log.warn(
-                    "lock listener {} failed; the event is lost to it",
+                    "lock listener {} failed; it misses this event",
                     listener.getClass().getName(),
                     e);
         }

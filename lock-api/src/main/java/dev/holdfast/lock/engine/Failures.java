@@ -11,11 +11,11 @@ import dev.holdfast.lock.spi.LockName;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Turns whatever a backend fails with into the exceptions of the API. */
+/** Converts the failures of a backend to the exceptions of the API. */
 final class Failures {
     private Failures() {}
 
-    /** The failure as the user is to see it. Backends do not name the lock: that is done here, for all of them. */
+    /** Returns the failure as the user sees it. Backends do not name the lock in their messages; it is added here. */
     static LockException of(String name, @Nullable Throwable error) {
         Throwable cause = error == null ? null : FailureTranslator.unwrap(error);
         return cause instanceof LockException known
@@ -26,7 +26,7 @@ final class Failures {
                         cause);
     }
 
-    /** The same failure, with the stack of the caller that it is thrown at. */
+    /** Returns the same failure with the stack trace of the calling thread. */
     static LockException here(LockException failure) {
         return copy(failure, String.valueOf(failure.getMessage()));
     }
@@ -56,22 +56,22 @@ final class Failures {
                 + Durations.text(timeoutNanos) + "; check that it is reachable");
     }
 
-    /** The lease had passed when its grant came. */
+    /** The lease had expired when its grant arrived. */
     static LockUnavailableException grantedTooLate(String name, long tookNanos, long leaseMillis) {
         return new LockUnavailableException("lock '" + name + "': the store took " + Durations.text(tookNanos)
-                + " to grant a lease of " + leaseMillis + " ms, which has passed meanwhile; lengthen the lease");
+                + " to grant a lease of " + leaseMillis + " ms, which has expired meanwhile; lengthen the lease");
     }
 
-    /** The thread holds the lock, but the store has not confirmed it since it was last in doubt. */
+    /** The thread holds the lock, but the store has not confirmed the grant in time. */
     static LockUnavailableException inDoubt(String name, long token) {
         return new LockUnavailableException(lock(name) + " (token " + token
                 + "): held, but in doubt, and the store did not confirm it in time; check that it is reachable");
     }
 
-    /** An executor did not take a task, as where no thread can be started. */
+    /** An executor rejected a task, for example because no thread could be started. */
     static LockUnavailableException noThread(String name, Throwable cause) {
         return new LockUnavailableException(
-                lock(name) + ": no thread could be had to ask the store: " + cause
+                lock(name) + ": no thread could be started to call the store: " + cause
                         + "; raise the limit of threads or of memory",
                 cause);
     }
@@ -84,29 +84,29 @@ final class Failures {
 
     static IllegalStateException waitsForItself(String name, long token, Thread thread) {
         return new IllegalStateException(lock(name) + " (token " + token + "): thread '" + thread.getName()
-                + "' holds it by lock() and asks for a lease, which is never re-entrant: it would wait for itself;"
+                + "' holds it by lock() and requests a lease, which is never re-entrant: it would wait for itself;"
                 + " unlock first, call lock() again, or use held()");
     }
 
     static IllegalStateException readsAlready(String name, long token, Thread thread) {
         return new IllegalStateException(lock(name) + " (token " + token + "): thread '" + thread.getName()
-                + "' reads it by lock() and asks to write: it would wait for itself, and with another such reader both would"
-                + " for ever; unlock the read lock first");
+                + "' holds the read lock and requests the write lock: it would wait for itself, and two such readers would"
+                + " block each other; unlock the read lock first");
     }
 
-    /** The store has another limit than the one that was asked with. */
+    /** The store has a different limit than the request. */
     static LockConfigurationException otherLimit(String name, Demand asked, int stored) {
-        return new LockConfigurationException(lock(name) + ": asked for " + asked + ", but the store has a limit of "
+        return new LockConfigurationException(lock(name) + ": requested " + asked + ", but the store has a limit of "
                 + stored + " for this name; use the same limit everywhere, or change it with changeLimit()");
     }
 
-    /** The store's limit is neither the one that was to be changed nor the new one. */
+    /** The store's limit is neither the expected old limit nor the new one. */
     static LockConfigurationException notTheLimit(String name, int from, int to, int stored) {
-        return new LockConfigurationException(lock(name) + ": the limit was to be changed from " + from + " to " + to
-                + ", but the store has " + stored + "; change it from that one, if that is meant");
+        return new LockConfigurationException(lock(name) + ": cannot change the limit from " + from + " to " + to
+                + ": the store's limit is " + stored + "; change it from that limit, if that is intended");
     }
 
-    /** Makes a value, and names the lock if it is refused. */
+    /** Creates a value, and adds the lock's name to the message if the value is refused. */
     static <T> T named(String name, Supplier<T> value) {
         try {
             return value.get();

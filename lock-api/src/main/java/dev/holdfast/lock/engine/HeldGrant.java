@@ -12,17 +12,16 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One grant of the server, from its confirmation to its release or loss. States, as seen by a holder: HELD while
- * {@link #remainingNanos} is positive; SUSPECT after a failed renewal, or while {@link #doubt} stands; LOST or RELEASED
- * by its {@link Hold}.
+ * One grant of the server, from its confirmation to its release or loss. For a holder it is HELD while {@link #remainingNanos} is
+ * positive, SUSPECT after a failed renewal or after {@link #doubt}, and LOST or RELEASED as its {@link Hold} says.
  *
- * <p>Changes within the entry's {@link StateMutex} only; the volatile fields may be read by any thread.
+ * <p>Changes within the entry's {@link StateMutex} only; any thread may read the volatile fields.
  */
 final class HeldGrant {
-    /** The most hand-offs that tokens leave room for: tokens are the server's times this, plus the hand-off's number. */
+    /** The maximum number of hand-offs of a grant: a token is the server's token times this, plus the number of the hand-off. */
     static final long TOKENS_PER_GRANT = 1 << 10;
 
-    /** For how long readers may join it, unless a writer of this client waits before. */
+    /** How long readers may join the grant, unless a writer of this client waits before. */
     static final long ADMISSION_NANOS = 100_000_000;
 
     private static final long RENEW_SOON_NANOS = 100_000_000;
@@ -31,20 +30,20 @@ final class HeldGrant {
     final Grant grant;
     final boolean autoRenew;
     final long grantedNanos;
-    /** An earlier attempt may still be on its way: after the release the acquisition is to be abandoned as well. */
+    /** Whether an earlier attempt may still arrive: after the release the acquisition must be abandoned as well. */
     final boolean uncertain;
 
     int handOffs;
     /** When the present hold began. */
     private long begunNanos;
 
-    /** Those of the present hold. */
+    /** The options of the present hold. */
     LockOptions options;
 
-    /** Set if the engine stops renewing: what the loss will then be called. */
+    /** Set if the engine stops renewing: the reason of the coming loss. */
     volatile @Nullable LossReason abandonedBecause;
 
-    /** When the next renewal is due, and whether one is under way. */
+    /** When the next renewal is due, and whether one is in flight. */
     volatile long renewDueNanos;
 
     volatile boolean renewing;
@@ -54,7 +53,7 @@ final class HeldGrant {
     private volatile long confirmedNanos;
     private volatile Validity validity;
     private volatile boolean doubted;
-    /** Handed over, and not renewed yet. */
+    /** Whether the grant was handed over and has not been renewed yet. */
     private boolean hasShortLease;
 
     private long doubtedNanos;
@@ -89,7 +88,7 @@ final class HeldGrant {
         return grant.token() * TOKENS_PER_GRANT + handOffs;
     }
 
-    /** The longest lease that a renewal can confirm. */
+    /** The lease that renewals request, which they can confirm at most. */
     long leaseMillis() {
         return requestedMillis;
     }
@@ -99,7 +98,7 @@ final class HeldGrant {
         return confirmedMillis;
     }
 
-    /** Refuses to promise more than the present hold may last. */
+    /** Throws if the present hold ends before the requested time. */
     void requireWithinMaxHold(long neededNanos, long nowNanos) {
         if (holdEnds && holdEndNanos - nowNanos < neededNanos) {
             throw new IllegalArgumentException("lock '" + LockName.printable(name()) + "': cannot ensure "
@@ -108,18 +107,18 @@ final class HeldGrant {
         }
     }
 
-    /** A third of what the server last confirmed. */
+    /** A third of the lease that the server last confirmed. */
     long thirdOfLeaseNanos() {
         return confirmedMillis * 1_000_000 / 3;
     }
 
-    /** Its first lease is short. A lock that is released at once, as most are, is spared the renewal. */
+    /** Schedules an early renewal of a short first lease. A lock that is released at once, as most are, needs no renewal. */
     void renewSoon(long nowNanos, Ticker ticker) {
         hasShortLease = true;
         renewDueNanos = nowNanos + Math.min(RENEW_SOON_NANOS, remainingNanos(ticker) / 4);
     }
 
-    /** A new hold begins: its {@code minHold} and {@code maxHold} count from now. */
+    /** Begins a hold: its {@code minHold} and {@code maxHold} count from now. */
     void beginHold(LockOptions begunWith, long nowNanos) {
         options = begunWith;
         begunNanos = nowNanos;
@@ -131,13 +130,13 @@ final class HeldGrant {
         }
     }
 
-    /** How long the lock is to stay taken still, even if it is released. */
+    /** How long the lock must stay held even if it is released now. */
     long minHoldLeftNanos(long nowNanos) {
         Duration minHold = options.minHold();
         return minHold.isZero() ? 0 : Durations.nanos(minHold) - (nowNanos - begunNanos);
     }
 
-    /** By what name a loss goes that comes because time has passed. */
+    /** The reason of a loss that is caused by the passing of time. */
     LossReason reasonOfEnd(long nowNanos) {
         LossReason decided = abandonedBecause;
         if (holdEnds && holdEndNanos - nowNanos <= 0) {
@@ -146,13 +145,13 @@ final class HeldGrant {
         return decided == null ? LossReason.EXPIRED : decided;
     }
 
-    /** Nanoseconds for which a holder may rely on the grant; zero or less if not. */
+    /** Nanoseconds for which a holder may rely on the grant; zero or less if it has ended. */
     long remainingNanos(Ticker ticker) {
         long remaining = validity.remainingNanos(ticker);
         return holdEnds ? Math.min(remaining, holdEndNanos - ticker.nanos()) : remaining;
     }
 
-    /** Whether a waiter with those options may get it from the present holder, without a request. */
+    /** Whether the grant may pass from the present holder to a waiter with these options, without a request. */
     boolean mayBeHandedOff(LockOptions next, LockClientOptions client, Ticker ticker) {
         return !next.fair()
                 && !options.fair()
@@ -167,7 +166,7 @@ final class HeldGrant {
                 && remainingNanos(ticker) > thirdOfLeaseNanos();
     }
 
-    /** Whether further readers may share it, without a request. */
+    /** Whether further readers may share the grant, without a request. */
     boolean mayBeJoined(Ticker ticker) {
         return !doubted
                 && failedRenewals.get() == 0
@@ -180,14 +179,14 @@ final class HeldGrant {
         return doubted;
     }
 
-    /** From now until a renewal that was sent later is confirmed, the grant does not count as valid. */
+    /** Puts the grant in doubt: it does not count as valid until a renewal is confirmed that was sent later. */
     void doubt(long nowNanos) {
         doubtedNanos = nowNanos;
         doubted = true;
         renewDueNanos = nowNanos;
     }
 
-    /** The server confirmed a request that was sent then; a fixed lease is confirmed, but not extended. */
+    /** Applies the confirmation of a request that was sent at the given time; a fixed lease is confirmed but not extended. */
     void confirm(RequestTime sent, long nowNanos, long leaseMillis, boolean extend) {
         if (extend) {
             hasShortLease = false;
@@ -202,7 +201,7 @@ final class HeldGrant {
         renewDueNanos = doubted ? nowNanos : sent.nanos() + thirdOfLeaseNanos();
     }
 
-    /** By the clock rather than by address, so that a simulated run is the same each time. */
+    /** Based on the time rather than the address, so that simulated runs are reproducible. */
     @Override
     public int hashCode() {
         return Long.hashCode(grantedNanos);
@@ -213,7 +212,7 @@ final class HeldGrant {
         return this == other;
     }
 
-    /** For messages. */
+    /** The time of the last confirmation, for messages. */
     String lastConfirmed(long nowNanos) {
         return "last confirmed " + Durations.text(nowNanos - confirmedNanos) + " ago (lease "
                 + Durations.text(confirmedMillis * 1_000_000) + ")";

@@ -12,10 +12,10 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The lock while it is here: the server's grant and the hold on it, or the holds of those who share it, how the grant is
- * renewed, and how it is lost. Who gets a hold, and when it is released, {@link LocalHolds} decides.
+ * The lock while this client holds it: the server's grant, the hold on it or the holds that share it, its renewal and its loss.
+ * {@link LocalHolds} decides which waiter gets a hold, and when the grant is released.
  *
- * <p>Methods that begin a transition say so, or are those of {@link RenewalListener}; the others run within one.
+ * <p>Methods that begin a transition say so, or belong to {@link RenewalListener}; the others run within one.
  */
 final class HeldLock implements RenewalListener {
     private final EntryContext entry;
@@ -24,13 +24,13 @@ final class HeldLock implements RenewalListener {
 
     private @Nullable HeldGrant heldGrant;
     /**
-     * The hold, or the first of those who share the grant. Null if the lock is not here, or lingers: it was released
-     * early, and its {@code minHold} has not passed.
+     * The hold, or the first of the holds that share the grant. Null if this client does not hold the lock, or the grant lingers:
+     * the hold was released, and its {@code minHold} has not passed.
      */
     private @Nullable Hold first;
 
     /**
-     * Creates the state of a lock that is not here.
+     * Creates the state of a lock that is not held.
      *
      * @param callbacks starts the next acquisition
      */
@@ -56,17 +56,17 @@ final class HeldLock implements RenewalListener {
         return heldGrant;
     }
 
-    /** Whether anybody holds the lock; not so while a released one lingers. */
+    /** Whether the lock has a hold; false while a released grant lingers. */
     boolean isHeld() {
         return first != null;
     }
 
-    /** Who holds the lock, or began first to read; null if nobody. */
+    /** The hold, or the first of the shared holds; null if there is none. */
     @Nullable Hold hold() {
         return first;
     }
 
-    /** What a thread holds by {@code lock}; null if nothing. */
+    /** The {@code lock} hold of a thread; null if it has none. */
     @Nullable Hold holdOf(@Nullable Thread thread) {
         for (Hold hold = first; hold != null; hold = hold.next) {
             if (hold.isOwnedBy(thread)) {
@@ -76,7 +76,7 @@ final class HeldLock implements RenewalListener {
         return null;
     }
 
-    /** What a thread has asked for, if only for others; null if nothing. */
+    /** The hold that a thread requested, even for another owner; null if there is none. */
     @Nullable Hold askedForBy(Thread thread) {
         for (Hold hold = first; hold != null; hold = hold.next) {
             if (hold.isAskedForBy(thread)) {
@@ -96,7 +96,7 @@ final class HeldLock implements RenewalListener {
         return false;
     }
 
-    /** Whether that acquisition is the one that is held. */
+    /** Whether that acquisition is the held one. */
     boolean isOf(AcquisitionId acquisition) {
         return heldGrant != null && heldGrant.grant.acquisition().equals(acquisition);
     }
@@ -105,7 +105,7 @@ final class HeldLock implements RenewalListener {
         return heldGrant != null && heldGrant.grant.acquisition().owner().equals(owner);
     }
 
-    /** The server's grant, or what is left of it after a hand-off, has a hold now, or one more. */
+    /** Adds a hold to a grant: its first one, the next one after a hand-off, or a shared one. */
     void begin(HeldGrant granted, Hold begun) {
         heldGrant = granted;
         Hold last = first;
@@ -119,7 +119,7 @@ final class HeldLock implements RenewalListener {
         last.next = begun;
     }
 
-    /** The hold has ended. If it was the last one, the grant lingers. */
+    /** Removes a hold that has ended. If it was the last one, the grant lingers. */
     void end(Hold ended) {
         if (first == ended) {
             first = ended.next;
@@ -131,10 +131,10 @@ final class HeldLock implements RenewalListener {
                 }
             }
         }
-        ended.next = null; // who keeps an ended lease does not keep those that came after it
+        ended.next = null; // a caller that keeps an ended lease must not keep the later holds reachable
     }
 
-    /** The first one, and those who share the grant with it. */
+    /** All holds that share the grant. */
     private List<Hold> all() {
         List<Hold> all = new ArrayList<>(1);
         for (Hold hold = first; hold != null; hold = hold.next) {
@@ -143,14 +143,14 @@ final class HeldLock implements RenewalListener {
         return all;
     }
 
-    /** The grant is not held any more, and not renewed. */
+    /** Drops the grant and stops its renewal. */
     void leave(HeldGrant current) {
         heldGrant = null;
         first = null;
         engine().renewals().remove(current);
     }
 
-    /** Releases what nobody waits for; abandons it, if an earlier attempt of it may still be on its way. */
+    /** Releases a grant without a caller that waits for the result; abandons it if an earlier attempt may still arrive. */
     void giveBack(HeldGrant ended) {
         if (ended.uncertain) {
             entry.abandon(ended.grant.acquisition(), ended.leaseMillis());
@@ -176,9 +176,9 @@ final class HeldLock implements RenewalListener {
     }
 
     /**
-     * A transition: whether a thread holds the lock by {@code lock}, and may rely on it.
+     * Whether a thread has a {@code lock} hold that it may rely on. A transition.
      *
-     * @param reading whether to read, under a lock that it has alone
+     * @param reading whether a read hold under the thread's exclusive lock is meant
      */
     boolean isHeldBy(Thread thread, boolean reading) {
         return mutex().test(() -> {
@@ -195,7 +195,7 @@ final class HeldLock implements RenewalListener {
     // ---- renewing
 
     @Override
-    public boolean mayRenew(HeldGrant current) {
+    public boolean prepareRenewal(HeldGrant current) {
         return mutex().test(() -> {
             if (heldGrant == current) {
                 dropOrphans(current);
@@ -204,7 +204,7 @@ final class HeldLock implements RenewalListener {
         });
     }
 
-    /** Readers whose threads have died do not keep the others' grant, and a grant that only the dead have is not renewed. */
+    /** Ends the holds of readers whose threads have died. A grant whose owners have all died is not renewed. */
     private void dropOrphans(HeldGrant current) {
         List<Hold> all = all();
         List<Hold> orphans = all.stream().filter(Hold::isOrphaned).toList();
@@ -217,8 +217,9 @@ final class HeldLock implements RenewalListener {
     }
 
     /**
-     * A lease that has ended is not extended, though nobody has noticed its end: others may have held the lock since, and a late
-     * attempt may have given it to this owner again, with a higher token than the hold has.
+     * Applies a confirmed renewal. A lease that has ended is not extended, even if its end was not noticed yet: another client
+     * may have held the lock since, and a late attempt may have granted it to this owner again, with a higher token than the hold
+     * has.
      */
     @Override
     public void renewed(HeldGrant current, RequestTime sent, long leaseMillis, boolean extend) {
@@ -229,32 +230,33 @@ final class HeldLock implements RenewalListener {
             }
             current.confirm(sent, engine().nanos(), leaseMillis, extend);
             if (heldGrant == current && isHeld()) {
-                events().renewed(Objects.requireNonNull(first)); // once a grant, as all of them have its token
+                events().renewed(Objects.requireNonNull(
+                        first)); // one event for the grant, as all its holds have the same token
             }
         });
     }
 
-    /** The holder is told, and keeps the lease while it is valid. */
+    /** Reports the failed renewal; the holder keeps the lease while it is valid. */
     @Override
     public void suspected(HeldGrant current, String detail) {
-        mutex().run(() -> tellSuspect(current, detail));
+        mutex().run(() -> reportSuspect(current, detail));
     }
 
-    /** The backend doubts a grant; false if it is not the one that is held. */
+    /** Puts a grant in doubt at the backend's request; returns false if it is not the held one. */
     boolean doubt(OwnerId owner, String detail) {
         HeldGrant current = heldGrant;
         if (current == null || !isOf(owner)) {
             return false;
         }
         if (!current.isDoubted()) {
-            tellSuspect(current, detail);
+            reportSuspect(current, detail);
         }
         current.doubt(engine().nanos());
         mutex().afterUnlock(engine().renewals()::soon);
         return true;
     }
 
-    private void tellSuspect(HeldGrant current, String detail) {
+    private void reportSuspect(HeldGrant current, String detail) {
         if (heldGrant == current && isHeld()) {
             events().suspect(Objects.requireNonNull(first), detail);
         }
@@ -277,8 +279,9 @@ final class HeldLock implements RenewalListener {
     }
 
     /**
-     * The backend says that a grant has ended; false if what is held is another acquisition's. An acquisition may have been granted
-     * twice, if nobody saw the first grant: its end is not that of the second.
+     * Applies the backend's report that a grant has ended; returns false if the held grant belongs to another acquisition. An
+     * acquisition may have been granted twice, if the first answer was lost: the end of the first grant is not the end of the
+     * second.
      */
     boolean lost(Grant ended, LossReason reason, String detail) {
         HeldGrant current = heldGrant;
@@ -296,7 +299,7 @@ final class HeldLock implements RenewalListener {
         end(current, current.reasonOfEnd(now), current.lastConfirmed(now));
     }
 
-    /** Only the first end of a grant does anything, and none after its release. */
+    /** Ends the grant; does nothing if it has ended or was released before. */
     private void end(HeldGrant current, LossReason reason, String detail) {
         if (heldGrant != current) {
             return;
@@ -321,13 +324,13 @@ final class HeldLock implements RenewalListener {
         if (owner != null) {
             losses.add(hold);
             if (hold.interruptOnLoss && reason != LossReason.CLIENT_CLOSED) {
-                hold.interruptedByLoss = !owner.isInterrupted(); // else that one is not ours to take back
-                owner.interrupt(); // within the transition, so that it still has its hold
+                hold.interruptedByLoss = !owner.isInterrupted(); // an earlier interrupt must not be taken back
+                owner.interrupt(); // within the transition, so that the thread still has its hold
             }
         }
     }
 
-    /** The client closes: what is held is lost and released, what lingers is left to its lease. */
+    /** Closes the lock with the client: a held grant is lost and released, a lingering one is left to its lease. */
     void close() {
         HeldGrant current = heldGrant;
         if (current != null && isHeld()) {

@@ -8,9 +8,9 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One local owner's time with a lock: a thread with all its re-entrant {@code lock} holds, or a lease with its one hold.
- * Several holds follow each other in a {@link HeldGrant} if the lock is handed off. Changes under the
- * entry's {@link StateMutex} only; the volatile fields may be read without it.
+ * One local owner's hold on a lock: a thread with all its re-entrant {@code lock} calls, or a lease with a single hold. Several
+ * holds follow each other in a {@link HeldGrant} if the lock is handed off. Changes under the entry's {@link StateMutex} only;
+ * the volatile fields may be read without it.
  */
 final class Hold {
     enum State {
@@ -19,27 +19,30 @@ final class Hold {
         LOST
     }
 
-    /** What its owner asks of its lock; each call is a transition. */
+    /** The operations of the lock that a hold's owner calls; each call is a transition. */
     interface Lock {
 
         /**
-         * Ends a hold, on whatever thread.
+         * Ends a hold, on any thread.
          *
-         * @param reading whether it is one to read, of a thread that has the lock alone
-         * @return the release, or null if there are more holds or the lock was handed off
+         * @param reading whether it is a read hold under the thread's own exclusive lock
+         * @return the release, or null if more holds remain or the lock was handed off
          * @throws LeaseLostException if the lease was lost
          */
         @Nullable Release end(Hold hold, boolean reading);
 
-        /** The same, of one that does not read under a lock held alone. */
+        /** Ends a hold that is not a read hold under an exclusive lock. */
         default @Nullable Release end(Hold hold) {
             return end(hold, false);
         }
 
-        /** Ends the hold of a lease that was dropped; a blocking release is made elsewhere. */
+        /** Ends the hold of a lease that was dropped; a blocking release runs on another thread. */
         void endDropped(Hold hold);
 
-        /** Whether the owner, who is interrupted and ends the last hold, was interrupted to be told of a loss; once. */
+        /**
+         * Takes, at most once, the interrupt that reported a loss to an owner that now ends its last hold; returns whether there
+         * was one.
+         */
         boolean takeInterruptOfLoss(Hold hold);
 
         /** The future of a hold's loss. */
@@ -47,7 +50,7 @@ final class Hold {
     }
 
     private record Loss(LossReason reason, String detail) {
-        /** Of a hold that nobody has called lost. */
+        /** For a hold whose loss has not been recorded. */
         static final Loss UNKNOWN = new Loss(LossReason.EXPIRED, "for an unknown reason");
     }
 
@@ -55,31 +58,34 @@ final class Hold {
     final Lock lock;
     final long token;
     final long acquiredNanos;
-    /** Finds out that its lease, of which there is one at most, was dropped without being closed; stays here until then. */
+    /**
+     * Detects that the hold's lease, of which there is at most one, was dropped without being closed; kept reachable here until
+     * then.
+     */
     volatile LeakDetector.@Nullable Trace openLease;
 
-    /** The thread that asked for it. */
+    /** The thread that requested the hold. */
     private final OwnerThread requester;
 
-    /** Whether that thread owns it; otherwise its lease does, whoever has that. */
+    /** Whether that thread owns the hold; otherwise its lease does. */
     private final boolean ofThread;
 
     private final boolean askedForAsync;
 
     volatile State state = State.HELD;
     private volatile @Nullable Loss loss;
-    /** Its thread was interrupted to be told of the loss, and has not ended the hold since. */
+    /** Whether the owner thread was interrupted to report the loss and has not ended the hold since. */
     boolean interruptedByLoss;
-    /** Its thread asked to be interrupted when the lease is lost. */
+    /** Whether the owner thread is interrupted when the lease is lost. */
     boolean interruptOnLoss;
-    /** It was told that its own thread waits for it. */
-    boolean selfWaitTold;
+    /** Whether a warning was logged that the owner thread waits for this hold. */
+    boolean selfWaitReported;
 
     private int holds = 1;
-    /** Of a thread that has the lock alone, and reads under it. */
+    /** The read holds of a thread under its own exclusive lock. */
     private int reads;
 
-    /** The next one of those who share the grant, as {@link HeldLock} keeps them. */
+    /** The next hold that shares the grant, in the list of {@link HeldLock}. */
     @Nullable Hold next;
 
     private @Nullable CompletableFuture<LossReason> lost;
@@ -108,17 +114,17 @@ final class Hold {
         return thread != null && ofThread && requester.is(thread);
     }
 
-    /** Whether this thread asked for it; if it is of a lease, that may be in other hands by now. */
+    /** Whether this thread requested the hold; a lease may have passed to another thread since. */
     boolean isAskedForBy(Thread thread) {
         return requester.is(thread);
     }
 
-    /** Whether it was asked for without waiting. */
+    /** Whether it was requested asynchronously. */
     boolean isAskedForAsync() {
         return askedForAsync;
     }
 
-    /** One more; {@code reading} if its thread has the lock alone, and reads under it. */
+    /** Adds a re-entrant hold; {@code reading} for a read hold under the thread's own exclusive lock. */
     void addHold(boolean reading) {
         if (reading) {
             reads++;
@@ -143,17 +149,17 @@ final class Hold {
         return holds + reads > 0;
     }
 
-    /** Whether there is one of that kind. */
+    /** Whether there is a hold of that kind. */
     boolean hasHolds(boolean reading) {
         return (reading ? reads : holds) > 0;
     }
 
-    /** The owner, if it is a thread that still exists. */
+    /** The owner thread, if the owner is a thread that still exists. */
     @Nullable Thread ownerThread() {
         return ofThread ? requester.get() : null;
     }
 
-    /** The thread that alone could release it has died. A lease outlives the thread that asked for it. */
+    /** Whether the owner thread has died, so that the hold can never be released. A lease outlives the thread that requested it. */
     boolean isOrphaned() {
         return ofThread && !requester.isAlive();
     }
@@ -162,32 +168,32 @@ final class Hold {
         return ofThread;
     }
 
-    /** The name of the thread that asked for it, if that still exists. */
+    /** The name of the thread that requested the hold, if it still exists. */
     Optional<String> requesterName() {
         return Optional.ofNullable(requester.get()).map(Thread::getName);
     }
 
-    /** Whether its thread was interrupted because of the loss; true once. */
+    /** Takes, at most once, the interrupt that reported the loss; returns whether there was one. */
     boolean takeInterruptOfLoss() {
         boolean interrupted = interruptedByLoss;
         interruptedByLoss = false;
         return interrupted;
     }
 
-    /** Where its lease was acquired, if that is traced. */
+    /** The stack trace of the lease's acquisition, if it is traced. */
     @Nullable Throwable acquiredAt() {
         LeakDetector.Trace trace = openLease;
         return trace == null ? null : trace.acquiredAt();
     }
 
-    /** Becomes lost, or takes back a release that turned out to have come too late. */
+    /** Marks the hold as lost, also after a release that came too late. */
     @Nullable CompletableFuture<LossReason> lose(LossReason reason, String detail) {
         loss = new Loss(reason, detail);
         state = State.LOST;
         return lost;
     }
 
-    /** The future of the loss, made on demand. */
+    /** The future of the loss, created on demand. */
     CompletableFuture<LossReason> lost() {
         CompletableFuture<LossReason> future = lost;
         if (future == null) {
@@ -201,7 +207,7 @@ final class Hold {
         return future;
     }
 
-    /** Why it was lost; null if it was not. */
+    /** The reason of the loss; null if it was not lost. */
     @Nullable LossReason lossReason() {
         Loss known = loss;
         return known == null ? null : known.reason;

@@ -5,47 +5,47 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Tells what becomes of holds: to the listeners, the log, and whoever waits for a loss. Called within transitions.
+ * Reports the events of holds to the listeners, the log and the futures of losses. Called within transitions.
  *
- * @param events tells the listeners
- * @param losses logs
+ * @param events calls the listeners
+ * @param losses logs losses
  * @param runtime clocks and threads
  */
 record HoldEvents(Events events, LossWarnings losses, EngineRuntime runtime) {
 
     void acquired(Hold hold, long waitedNanos, boolean handedOff) {
-        if (events.areHeard()) {
+        if (events.hasListeners()) {
             Duration waited = Duration.ofNanos(waitedNanos);
-            events.tell(listener -> listener.acquired(hold.name(), hold.token, waited, handedOff));
+            events.publish(listener -> listener.acquired(hold.name(), hold.token, waited, handedOff));
         }
     }
 
     void renewed(Hold hold) {
-        events.tell(listener -> listener.renewed(hold.name(), hold.token));
+        events.publish(listener -> listener.renewed(hold.name(), hold.token));
     }
 
     void suspect(Hold hold, String detail) {
-        events.tell(listener -> listener.suspect(hold.name(), hold.token, detail));
+        events.publish(listener -> listener.suspect(hold.name(), hold.token, detail));
     }
 
     void released(Hold hold, long nowNanos) {
-        if (events.areHeard()) {
+        if (events.hasListeners()) {
             Duration held = Duration.ofNanos(nowNanos - hold.acquiredNanos);
-            events.tell(listener -> listener.released(hold.name(), hold.token, held));
+            events.publish(listener -> listener.released(hold.name(), hold.token, held));
         }
     }
 
-    /** Makes the hold a lost one; the mutex is that of its entry. */
+    /** Marks a hold as lost and reports it; the mutex is that of its entry. */
     void lost(StateMutex mutex, Hold hold, LossReason reason, String detail) {
-        CompletableFuture<LossReason> told = hold.lose(reason, detail);
-        if (told != null) {
-            mutex.afterUnlock(() -> runtime.callbacks().execute(() -> told.complete(reason)));
+        CompletableFuture<LossReason> lossFuture = hold.lose(reason, detail);
+        if (lossFuture != null) {
+            mutex.afterUnlock(() -> runtime.callbacks().execute(() -> lossFuture.complete(reason)));
         }
         if (reason != LossReason.CLIENT_CLOSED) {
             mutex.afterUnlock(
                     () -> losses.warn(hold.name(), hold.lostException().getMessage()));
         }
         Duration held = Duration.ofNanos(runtime.ticker().nanos() - hold.acquiredNanos);
-        events.tell(listener -> listener.lost(hold.name(), hold.token, held, reason));
+        events.publish(listener -> listener.lost(hold.name(), hold.token, held, reason));
     }
 }

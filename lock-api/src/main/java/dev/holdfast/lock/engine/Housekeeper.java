@@ -8,15 +8,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The one periodic task of a client, which beats only while something needs it.
+ * The only periodic task of a client, which runs only while it is needed.
  *
- * <p>Arming a timer for each acquisition would wake the timer's thread each time. Instead, whoever needs a look at a
- * certain time says so with {@link #needWithin}, which is a volatile read if an earlier beat is already due; the beat
- * looks at everything that is registered and says when it wants the next one. A beat that has not come for a second after
- * its time is asked for again. A client without locks has no beat.
+ * <p>A timer for each acquisition would wake the timer's thread each time. Instead, a component that needs a run within a certain
+ * time calls {@link #needWithin}, which is a volatile read if an earlier run is already due. A run checks everything that is
+ * registered and returns the delay until the next one. A run that is a second late is scheduled again. A client without locks has
+ * no periodic task.
  */
 final class Housekeeper {
-    /** Returned by the beat if it needs no further one. */
+    /** Returned by the task if it needs no further run. */
     static final long NEVER = Long.MAX_VALUE;
 
     private static final Logger LOG = LoggerFactory.getLogger(Housekeeper.class);
@@ -32,10 +32,10 @@ final class Housekeeper {
     private @Nullable Object current;
 
     /**
-     * Creates one whose task does not run yet.
+     * Creates a housekeeper whose task does not run yet.
      *
-     * @param beat takes the present time in nanoseconds, does its work and returns the delay until the next beat, in
-     *     nanoseconds as well, or {@link #NEVER}
+     * @param beat takes the present time in nanoseconds, does its work and returns the delay until the next run, in nanoseconds
+     *     as well, or {@link #NEVER}
      */
     Housekeeper(Ticker ticker, Timer timer, LongUnaryOperator beat) {
         this.ticker = ticker;
@@ -43,7 +43,7 @@ final class Housekeeper {
         this.beat = beat;
     }
 
-    /** Makes sure that a beat comes no later than so many nanoseconds from now. */
+    /** Ensures that the task runs within the given number of nanoseconds. */
     void needWithin(long delayNanos) {
         long now = ticker.nanos();
         if (isDueBy(now + delayNanos, now)) {
@@ -71,7 +71,7 @@ final class Housekeeper {
         return armed && dueNanos - nanos <= 0 && !isOverdue(nowNanos);
     }
 
-    /** The beat should have come long ago: the timer may have had no thread for it. */
+    /** Whether the run is overdue: the timer may have had no thread for it. */
     private boolean isOverdue(long nowNanos) {
         return nowNanos - dueNanos >= RETRY_NANOS;
     }

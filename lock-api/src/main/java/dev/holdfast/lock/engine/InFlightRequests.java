@@ -5,10 +5,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
-/** The requests under way, so that none is waited for without end and close can wait for the last one. */
+/** The requests without an answer: each one ends within its time-out, and close waits for the last one. */
 final class InFlightRequests {
 
-    /** One request under way. */
+    /** One request in flight. */
     final class Request {
         private final long deadlineNanos;
         private final @Nullable Runnable onStall;
@@ -18,7 +18,7 @@ final class InFlightRequests {
             this.onStall = onStall;
         }
 
-        /** By the clock rather than by address, so that a simulated run is the same each time. */
+        /** Based on the time rather than the address, so that simulated runs are reproducible. */
         @Override
         public int hashCode() {
             return Long.hashCode(deadlineNanos);
@@ -29,9 +29,9 @@ final class InFlightRequests {
             return this == other;
         }
 
-        /** The answer is there. Idempotent. */
+        /** Ends the request, as its answer has arrived. Idempotent. */
         void end() {
-            if (underWay.remove(this)) {
+            if (inFlight.remove(this)) {
                 completeIfIdle();
             }
         }
@@ -39,7 +39,7 @@ final class InFlightRequests {
 
     private final Ticker ticker;
     private final Housekeeper housekeeper;
-    private final Set<Request> underWay = ConcurrentHashMap.newKeySet();
+    private final Set<Request> inFlight = ConcurrentHashMap.newKeySet();
     private volatile @Nullable CompletableFuture<Void> idle;
 
     InFlightRequests(Ticker ticker, Housekeeper housekeeper) {
@@ -47,35 +47,35 @@ final class InFlightRequests {
         this.housekeeper = housekeeper;
     }
 
-    /** Begins a request; if it has not ended in that time, {@code onStall} runs once, and it counts as ended. */
+    /** Begins a request. If it does not end within the time-out, {@code onStall} runs once, and the request counts as ended. */
     Request begin(long timeoutNanos, Runnable onStall) {
         Request request = new Request(ticker.nanos() + timeoutNanos, onStall);
-        underWay.add(request);
+        inFlight.add(request);
         housekeeper.needWithin(timeoutNanos);
         return request;
     }
 
-    /** Begins something that ends by itself. */
+    /** Begins a request without a time-out. */
     Request begin() {
         Request request = new Request(ticker.nanos(), null);
-        underWay.add(request);
+        inFlight.add(request);
         return request;
     }
 
-    /** Runs what has stalled; returns the nanoseconds until the next one may. */
+    /** Ends the requests whose time-out has passed; returns the nanoseconds until the next time-out. */
     long sweep(long nowNanos) {
         return sweep(nowNanos, false);
     }
 
-    /** The client ends: whatever has no answer has stalled, also what had some time left. */
+    /** Ends all requests, including those with time left, as the client ends. */
     void stallAll() {
         sweep(ticker.nanos(), true);
     }
 
-    @SuppressWarnings("ModifyCollectionInEnhancedForLoop") // a concurrent set: its iterators allow for removals
+    @SuppressWarnings("ModifyCollectionInEnhancedForLoop") // a concurrent set: its iterators support removals
     private long sweep(long nowNanos, boolean all) {
         long next = Housekeeper.NEVER;
-        for (Request request : underWay) {
+        for (Request request : inFlight) {
             Runnable onStall = request.onStall;
             if (onStall == null) {
                 continue;
@@ -83,7 +83,7 @@ final class InFlightRequests {
             long left = request.deadlineNanos - nowNanos;
             if (left > 0 && !all) {
                 next = Math.min(next, left);
-            } else if (underWay.remove(request)) {
+            } else if (inFlight.remove(request)) {
                 onStall.run();
                 completeIfIdle();
             }
@@ -92,10 +92,10 @@ final class InFlightRequests {
     }
 
     boolean isIdle() {
-        return underWay.isEmpty();
+        return inFlight.isEmpty();
     }
 
-    /** Completes when nothing is under way any more; for a client that is closing and begins nothing new by itself. */
+    /** Completes when no request is in flight; for a client that is closing and begins no new requests. */
     CompletableFuture<Void> whenIdle() {
         CompletableFuture<Void> future = new CompletableFuture<>();
         idle = future;
@@ -105,7 +105,7 @@ final class InFlightRequests {
 
     private void completeIfIdle() {
         CompletableFuture<Void> waiting = idle;
-        if (waiting != null && underWay.isEmpty()) {
+        if (waiting != null && inFlight.isEmpty()) {
             waiting.complete(null);
         }
     }

@@ -10,8 +10,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Finds leases that became unreachable without being closed, and ends their holds. Looked at by each {@link Housekeeper}, so
- * it needs no thread: where a lease is open there is a pulse.
+ * Finds leases that became unreachable without being closed, and ends their holds. Each run of the {@link Housekeeper} checks for
+ * them, so that no extra thread is needed: a client with open leases has a periodic task.
  */
 final class LeakDetector {
     private static final Logger LOG = LoggerFactory.getLogger(LeakDetector.class);
@@ -23,7 +23,7 @@ final class LeakDetector {
         this.tracing = tracing;
     }
 
-    /** What remains of an open lease when its object is gone. */
+    /** The trace of an open lease, which remains when the lease is unreachable. */
     static final class Trace extends PhantomReference<Lease> {
         private final Hold hold;
         private final @Nullable Throwable acquiredAt;
@@ -38,7 +38,7 @@ final class LeakDetector {
             return acquiredAt;
         }
 
-        /** The lease was closed. */
+        /** Stops tracing a lease that was closed. */
         void end() {
             clear();
             hold.openLease = null;
@@ -51,7 +51,7 @@ final class LeakDetector {
         return trace;
     }
 
-    /** Ends what was dropped since the last call. */
+    /** Ends the holds of leases that were dropped since the last call. */
     void collect() {
         Reference<? extends Lease> reference;
         while ((reference = dropped.poll()) != null) {

@@ -11,11 +11,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Who holds a {@link HeldLock}: to whom it is given and handed off, and when it is released.
+ * The holds of a {@link HeldLock}: grants them, hands the lock off, and releases it.
  *
- * <p><b>Hand-off</b> is lock cohorting (Dice, Marathe, Shavit: Lock Cohorting, PPoPP 2012): the local queue is the local
- * lock, the server's grant the global one, which is kept for a bounded number of hand-offs and a bounded time. Unlike
- * there each hand-off mints a token, so that fencing tells apart two threads of one process.
+ * <p><b>Hand-off</b> is lock cohorting (Dice, Marathe, Shavit: Lock Cohorting, PPoPP 2012): the local queue is the local lock, and
+ * the server's grant is the global one, which is kept for a bounded number of hand-offs and a bounded time. Unlike there, each
+ * hand-off creates a token, so that fencing distinguishes two threads of one process.
  *
  * <p>Methods that begin a transition say so; the others run within one.
  */
@@ -28,8 +28,8 @@ final class LocalHolds implements Hold.Lock {
     private final Admission admission;
     private final EntryCallbacks callbacks;
     /**
-     * What is being released. The next acquisition is begun when the server has answered, or did not in time; on an
-     * ordered store as soon as the release has been sent.
+     * The release in progress. The next acquisition begins when the server has answered or the request has timed out; on an
+     * ordered store, as soon as the release has been sent.
      */
     private @Nullable Release releasing;
 
@@ -67,12 +67,12 @@ final class LocalHolds implements Hold.Lock {
         return heldLock.grant() != null || releasing != null;
     }
 
-    /** Whether the next acquisition may be begun. */
+    /** Whether the next acquisition may begin. */
     boolean isFree() {
         return heldLock.grant() == null && (releasing == null || releasing.sent);
     }
 
-    /** Whether that acquisition is the one that is held or being released. */
+    /** Whether that acquisition is held or being released. */
     boolean isOf(AcquisitionId acquisition) {
         return releasing != null && releasing.acquisition().equals(acquisition) || heldLock.isOf(acquisition);
     }
@@ -80,12 +80,12 @@ final class LocalHolds implements Hold.Lock {
     // ---- acquiring
 
     /**
-     * Decides a waiter whose thread holds the lock already, or held it and has not noticed its loss. One that asks for a
-     * lease never re-enters.
+     * Decides a waiter whose thread already holds the lock, or held it and has not noticed its loss. A waiter for a lease never
+     * re-enters.
      *
-     * @param reading whether it asks to read where its thread has the lock alone
-     * @throws IllegalStateException if it would wait for its own {@code lock} hold to end: as it asks for a lease, or to write
-     *     where it only reads by now
+     * @param reading whether the waiter requests a read hold under its thread's exclusive lock
+     * @throws IllegalStateException if the waiter would wait for its own {@code lock} hold: it requests a lease, or the write
+     *     lock while its thread only reads
      */
     boolean reenter(Waiter waiter, boolean reading) {
         Hold mine = heldLock.holdOf(waiter.thread());
@@ -118,18 +118,18 @@ final class LocalHolds implements Hold.Lock {
         }
     }
 
-    /** The server's grant has come. */
+    /** Gives a new grant to its waiter. */
     void begin(HeldGrant granted, Waiter waiter) {
         admission.granted();
         give(granted, waiter, false);
         Waiter next = entry.queue().head();
-        while (next != null && join(next)) { // readers, who have come with the same terms
+        while (next != null && join(next)) { // readers that wait with the same options
             next = entry.queue().head();
         }
         engine().renewals().add(granted);
     }
 
-    /** Lets a reader share the grant, if there is one here that may be shared. */
+    /** Adds a reader to the held grant, if there is one that may be shared. */
     boolean join(Waiter waiter) {
         HeldGrant current = heldLock.grant();
         if (!admission.isShared() || current == null) {
@@ -154,11 +154,11 @@ final class LocalHolds implements Hold.Lock {
     // ---- ending
 
     /**
-     * A transition: ends a {@code lock} hold of the calling thread.
+     * Ends a {@code lock} hold of the calling thread. A transition.
      *
-     * @param reading whether it is one to read, under a lock that the thread has alone
-     * @return the release, or null if there are more holds or the lock was handed off
-     * @throws IllegalMonitorStateException if the thread has none
+     * @param reading whether it is a read hold under the thread's own exclusive lock
+     * @return the release, or null if more holds remain or the lock was handed off
+     * @throws IllegalMonitorStateException if the thread has no such hold
      * @throws LeaseLostException if the lease was lost
      */
     @Nullable Release unlock(Thread thread, boolean reading) {
@@ -171,7 +171,10 @@ final class LocalHolds implements Hold.Lock {
         });
     }
 
-    /** A transition: whether a thread that is interrupted and ends its last hold was interrupted to be told of a loss; once. */
+    /**
+     * Takes, at most once, the interrupt that reported a loss to a thread that now ends its last hold; returns whether there was
+     * one. A transition.
+     */
     boolean takeInterruptOfLoss(Thread thread) {
         return mutex().test(() -> {
             Hold unnoticed = losses.find(thread);
@@ -184,16 +187,16 @@ final class LocalHolds implements Hold.Lock {
         return mutex().test(() -> hold.isLastHold() && hold.takeInterruptOfLoss());
     }
 
-    /** What a thread holds by {@code lock}, or held when it was lost; null if nothing. */
+    /** The {@code lock} hold of a thread, or its lost hold; null if there is none. */
     private @Nullable Hold holdOf(Thread thread) {
         Hold mine = heldLock.holdOf(thread);
         return mine != null ? mine : losses.find(thread);
     }
 
     /**
-     * A transition: what a thread holds by {@code lock}, or held when it was lost; null if nothing.
+     * The {@code lock} hold of a thread, or its lost hold; null if there is none. A transition.
      *
-     * @param reading whether to read, under a lock that it has alone
+     * @param reading whether a read hold under the thread's exclusive lock is meant
      */
     @Nullable Hold heldBy(Thread thread, boolean reading) {
         return mutex().<@Nullable Hold>get(() -> {
@@ -224,9 +227,9 @@ final class LocalHolds implements Hold.Lock {
     }
 
     /**
-     * Ends one hold. With the last one the grant lingers, is handed off or is released.
+     * Ends one hold. After the last one the grant lingers, is handed off or is released.
      *
-     * @param here whether a blocking backend releases on this thread, or on one of the client's
+     * @param here whether a blocking backend releases on this thread, or on a client thread
      * @return the release, or null if there is none
      */
     private @Nullable Release endHold(Hold hold, boolean reading, boolean here) {
@@ -239,7 +242,7 @@ final class LocalHolds implements Hold.Lock {
             if (!hold.hasHolds()) {
                 losses.remove(hold);
                 if (hold.takeInterruptOfLoss()) {
-                    Thread.interrupted(); // it came while this thread was about to end the hold
+                    Thread.interrupted(); // the interrupt arrived while this thread was about to end the hold
                 }
             }
             throw hold.lostException();
@@ -271,7 +274,7 @@ final class LocalHolds implements Hold.Lock {
         return release(current, hold, here);
     }
 
-    /** A transition: the lock was released early, and its {@code minHold} is over now. */
+    /** Ends the {@code minHold} of a lock that was released before. A transition. */
     private void endLinger(HeldGrant lingering) {
         mutex().run(() -> {
             if (heldLock.grant() == lingering) {
@@ -293,14 +296,14 @@ final class LocalHolds implements Hold.Lock {
             release.outcome.complete(result);
         }));
         if (engine().info().ordered()) {
-            mutex().afterUnlock(() -> sent(release)); // effects run in order: the release has been sent by then
+            mutex().afterUnlock(() -> sent(release)); // effects run in order, so the release has been sent by then
         }
         return release;
     }
 
     /**
-     * Why a waiter whose deadline has passed could not be served while a release is out: null, that is busy, unless the
-     * store has been silent for long, and for as long as it waited.
+     * Returns why a waiter whose deadline has passed could not be served while a release is in progress. Null means busy, unless
+     * the store has not answered for a considerable time and for as long as the waiter waited.
      */
     @Nullable LockException unavailability(Waiter waiter) {
         long now = engine().nanos();
@@ -311,7 +314,7 @@ final class LocalHolds implements Hold.Lock {
         return entry.availability().unavailability(now - silentNanos, null, leftOpen, openNanos);
     }
 
-    /** A transition: a release has been sent; on an ordered store the next attempt may go right behind it. */
+    /** Records that a release has been sent; on an ordered store the next attempt may follow at once. A transition. */
     private void sent(Release release) {
         mutex().run(() -> {
             if (releasing == release) {
@@ -322,12 +325,12 @@ final class LocalHolds implements Hold.Lock {
     }
 
     private void released(Release release, @Nullable ReleaseResult result) {
-        if (releasing == release) { // else a later one is being released by now
+        if (releasing == release) { // otherwise a later release is in progress
             releasing = null;
         }
         Hold hold = release.hold;
         if (result == ReleaseResult.NOT_HELD) {
-            events().lost(mutex(), hold, LossReason.REVOKED, "the store did not have it any more at release");
+            events().lost(mutex(), hold, LossReason.REVOKED, "the store no longer had it at the release");
         } else {
             events().released(hold, engine().nanos());
         }

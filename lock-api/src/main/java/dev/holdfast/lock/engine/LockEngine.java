@@ -7,18 +7,18 @@ import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.LockName;
 
-/** Makes a {@link LockClient} of a {@link LockBackend}. */
+/** Creates a {@link LockClient} on a {@link LockBackend}. */
 public final class LockEngine {
     private LockEngine() {}
 
     /**
-     * Makes a client. It owns the backend and closes it.
+     * Creates a client. It owns the backend and closes it.
      *
      * @param backend the store
      * @param options the client's options
      * @return an open client
-     * @throws IllegalArgumentException if the default lease is shorter than the backend can keep, or the default options
-     *     ask for an order that it does not have
+     * @throws IllegalArgumentException if the default lease is shorter than the backend supports, or the default options request
+     *     a fair order that it does not support
      */
     public static LockClient client(LockBackend backend, LockClientOptions options) {
         EngineRuntime runtime = EngineRuntime.ofThreads();
@@ -32,10 +32,10 @@ public final class LockEngine {
     }
 
     /**
-     * Returns the server's grant behind a lease, for what a backend offers beyond locking. The grant outlives the hold:
-     * it says nothing about whether the lease is still valid.
+     * Returns the server's grant behind a lease, for features of a backend beyond locking. The grant outlives the hold: it does
+     * not show whether the lease is still valid.
      *
-     * @param lease a lease of a client made here
+     * @param lease a lease of a client that this engine created
      * @return the grant, with the backend's own token and handle
      * @throws IllegalArgumentException if the lease is of another kind
      */
@@ -45,6 +45,6 @@ public final class LockEngine {
         }
         throw new IllegalArgumentException("lock '" + LockName.printable(lease.name()) + "': "
                 + lease.getClass().getName()
-                + " is not a lease of this library's engine; pass the lease that the lock gave");
+                + " is not a lease of this library's engine; pass the lease that the lock returned");
     }
 }

@@ -14,53 +14,53 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The names that a client deals with now: one {@link LockEntry} each for a lock that is held alone, which leaves when it is idle,
- * and {@link OtherEntries} for readers and permits.
+ * The names that a client uses now: one {@link LockEntry} for each exclusive lock, which is removed when it is idle, and {@link
+ * OtherEntries} for readers and permits.
  */
 final class LockEntries implements LockEntry.Registry, GrantListener {
     private final EngineContext engine;
     private final ConcurrentMap<String, LockEntry> entries = new ConcurrentHashMap<>();
-    private final OtherEntries others;
+    private final OtherEntries shared;
     private final AtomicBoolean closed = new AtomicBoolean();
 
     LockEntries(EngineContext engine) {
         this.engine = engine;
-        this.others = new OtherEntries(engine, this);
+        this.shared = new OtherEntries(engine, this);
     }
 
-    /** Brings a waiter to the entry of its name, for the lock alone. */
+    /** Submits a waiter for the exclusive lock to the entry of its name. */
     LockEntry submit(String name, Waiter waiter) {
-        if (others.isEmpty()) {
+        if (shared.isEmpty()) {
             return submitExclusive(name, waiter);
         }
-        others.refuseToUpgrade(name, waiter);
+        shared.refuseToUpgrade(name, waiter);
         LockEntry entry = submitExclusive(name, waiter);
         if (waiter.state == Waiter.State.WAITING) {
-            others.letWrite(name, waiter);
-            others.of(name).forEach(other -> other.watch(waiter));
+            shared.onWriterWaiting(name, waiter);
+            shared.of(name).forEach(other -> other.watch(waiter));
         }
         return entry;
     }
 
-    /** Brings a waiter to where its thread may read: under a lock that it has alone, or with other readers. */
+    /** Submits a reader: to the exclusive lock that its thread holds, or to the other readers. */
     LockEntry read(String name, Waiter waiter) {
         LockEntry alone = entries.get(name);
         if (alone != null && waiter.thread() != null && alone.readWithin(waiter)) {
             return alone;
         }
-        LockEntry entry = others.read(name, waiter);
+        LockEntry entry = shared.read(name, waiter);
         if (alone != null && waiter.state == Waiter.State.WAITING) {
             alone.watch(waiter);
         }
         return entry;
     }
 
-    /** Brings a waiter to an entry of its own, for permits. */
+    /** Submits a waiter for permits to an entry of its own. */
     LockEntry permit(String name, Demand.Permits demand, Waiter waiter) {
-        return others.submitAlone(name, demand, waiter);
+        return shared.submitAlone(name, demand, waiter);
     }
 
-    /** To the name's entry for the lock alone. One that has retired meanwhile refuses, and gives way to a new one. */
+    /** Submits a waiter to the name's exclusive entry. An entry that has retired meanwhile refuses it and is replaced by a new one. */
     private LockEntry submitExclusive(String name, Waiter waiter) {
         while (true) {
             LockEntry entry = entries.get(name);
@@ -76,38 +76,38 @@ final class LockEntries implements LockEntry.Registry, GrantListener {
         }
     }
 
-    /** The present entry of a name, or null if nobody contends for it. */
+    /** The present exclusive entry of a name; null if it is unused. */
     @Nullable LockEntry find(String name) {
         return entries.get(name);
     }
 
-    /** Where a thread reads by {@code lock}, or did when the lease was lost; null if nowhere. */
+    /** The entry where a thread holds the read lock, or held it when the lease was lost; null if there is none. */
     @Nullable LockEntry findReader(String name, Thread thread) {
         LockEntry alone = entries.get(name);
-        return alone != null && alone.holds().heldBy(thread, true) != null ? alone : others.readerOf(name, thread);
+        return alone != null && alone.holds().heldBy(thread, true) != null ? alone : shared.readerOf(name, thread);
     }
 
     @Override
-    public void forget(LockEntry entry) {
+    public void retired(LockEntry entry) {
         if (entry.demand() instanceof Demand.Exclusive) {
             entries.remove(entry.name(), entry);
         } else {
-            others.forget(entry);
+            shared.remove(entry);
         }
     }
 
     boolean isEmpty() {
-        return entries.isEmpty() && others.isEmpty();
+        return entries.isEmpty() && shared.isEmpty();
     }
 
-    /** What is held and waited for now. */
+    /** The held locks and the waiters. */
     List<LockUsage> usage() {
         List<LockUsage> used = new ArrayList<>();
         forEach(entry -> used.add(entry.usage()));
         return EntryUsage.byName(used);
     }
 
-    // ---- the backend's side
+    // ---- reports of the backend
 
     @Override
     public void suspect(Grant grant, String detail) {
@@ -119,11 +119,11 @@ final class LockEntries implements LockEntry.Registry, GrantListener {
         forEach(grant, entry -> entry.lost(grant, reason, detail));
     }
 
-    /** Where a grant may be: only one of them knows its owner. */
+    /** Applies an action to all entries that may hold a grant; at most one of them has its owner. */
     private void forEach(Grant grant, Consumer<LockEntry> action) {
         String name = grant.acquisition().name();
         if (!(grant.demand() instanceof Demand.Exclusive)) {
-            others.of(name).forEach(action);
+            shared.of(name).forEach(action);
             return;
         }
         LockEntry entry = entries.get(name);
@@ -134,7 +134,7 @@ final class LockEntries implements LockEntry.Registry, GrantListener {
 
     private void forEach(Consumer<LockEntry> action) {
         entries.values().forEach(action);
-        others.forEach(action);
+        shared.forEach(action);
     }
 
     // ---- the end
@@ -150,12 +150,12 @@ final class LockEntries implements LockEntry.Registry, GrantListener {
         }
     }
 
-    /** From now on nobody is let in; false if that was so already. */
-    boolean refuse() {
+    /** Refuses all further waiters; returns false if that was so already. */
+    boolean refuseWaiters() {
         return closed.compareAndSet(false, true);
     }
 
-    /** Fails the waiters and releases what is held. */
+    /** Fails the waiters and releases the held locks. */
     void close() {
         forEach(LockEntry::close);
     }

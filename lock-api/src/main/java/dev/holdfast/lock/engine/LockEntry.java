@@ -12,28 +12,27 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One name as this client contends for it with one demand: the local queue, and at most one entry on the server. A lock that is
- * held alone has one of these a name; for readers and permits see {@link OtherEntries}.
+ * The state of one name and one demand in this client: the local queue, and at most one acquisition on the server. An exclusive
+ * lock has one entry per name; for readers and permits see {@link OtherEntries}.
  *
- * <p><b>State.</b> There is nothing (idle, and then this object leaves the client's map), or a {@link PendingAcquisition} (an
- * acquisition under way for the first waiter), or the lock is here or being released ({@link HeldLock}, {@link LocalHolds}).
- * Waiters queue in all of them; {@link #startNext} starts a pending acquisition when there is a waiter and nothing else.
+ * <p><b>State.</b> The entry is idle, and is then removed from the client's map; or it has a {@link PendingAcquisition} for the
+ * first waiter; or the lock is held or being released ({@link HeldLock}, {@link LocalHolds}). Waiters queue in all of these
+ * states. {@link #startNext} starts a pending acquisition when there is a waiter and none of the others.
  *
- * <p><b>Races</b> are settled by the state that a transition finds ({@link StateMutex}). An answer to a pending acquisition that
- * has ended was given up: if it is a grant it is removed at once. A waiter that leaves is either still in the
- * queue, and then no grant can reach it, or was granted, and then it is told so. A signal during an attempt repeats the
- * attempt, as the answer may be older. A pending acquisition whose waiter left serves the next one with the same terms, or is
- * abandoned.
+ * <p><b>Races</b> are decided by the state that a transition finds ({@link StateMutex}). An answer to a pending acquisition that has
+ * ended is late: if it is a grant, it is removed at once. A waiter that leaves is either still in the queue, where no grant can
+ * reach it, or it has been granted, and is notified. A signal during an attempt repeats the attempt, as the answer may be older.
+ * A pending acquisition whose waiter has left serves the next waiter with the same options, or is abandoned.
  */
 final class LockEntry implements EntryCallbacks {
 
-    /** What an entry needs of the client's map of entries. */
+    /** The operations of the client's map of entries that an entry calls. */
     interface Registry {
         /** Whether the client is closed. */
         boolean isClosed();
 
-        /** The entry is idle, and will not be used again. */
-        void forget(LockEntry entry);
+        /** Removes an entry that is idle and will not be used again. */
+        void retired(LockEntry entry);
     }
 
     private final Registry registry;
@@ -43,8 +42,8 @@ final class LockEntry implements EntryCallbacks {
     private final HeldLock heldLock;
     private final Admission admission;
     private final LocalHolds holds;
-    /** Waiters whose threads are in calls of a blocking backend that do not return. Rarely any. */
-    private List<Waiter> absent = Collections.emptyList();
+    /** Waiters whose threads are stuck in calls of a blocking backend. Rarely any. */
+    private List<Waiter> stuckWaiters = Collections.emptyList();
 
     private @Nullable PendingAcquisition pending;
     private boolean retired;
@@ -90,11 +89,11 @@ final class LockEntry implements EntryCallbacks {
         return holds;
     }
 
-    // ---- callers come and go
+    // ---- waiters
 
     /**
-     * Lets a waiter in: it may be decided at once. False if this object is retired, or takes in no more readers, and a new one
-     * is to be used.
+     * Admits a waiter, which may be decided at once. Returns false if this entry is retired, or admits no more readers, and a new
+     * entry must be used.
      */
     boolean submit(Waiter waiter) {
         return mutex.test(() -> {
@@ -104,12 +103,12 @@ final class LockEntry implements EntryCallbacks {
             if (registry.isClosed()) {
                 queue().fail(waiter, Failures.closed(name()));
             } else if (!holds.reenter(waiter, false)) {
-                if (!admission.admits(waiter)) {
+                if (!admission.tryAdmit(waiter)) {
                     return false;
                 }
                 waiter.announced = true;
-                if (engine().events().areHeard()) {
-                    engine().events().tell(listener -> listener.attempted(name()));
+                if (engine().events().hasListeners()) {
+                    engine().events().publish(listener -> listener.attempted(name()));
                 }
                 if (holds.join(waiter)) {
                     return true;
@@ -120,14 +119,17 @@ final class LockEntry implements EntryCallbacks {
                     queue().add(waiter);
                     SelfWait.watch(context, heldLock, waiter);
                     startNext();
-                    waiter.cameToAttempt = pending != null && pending.isAsking();
+                    waiter.joinedDuringAttempt = pending != null && pending.isAsking();
                 }
             }
             return true;
         });
     }
 
-    /** Whether one that asks once need not ask: a reader whose process is asking already takes the answer to that. */
+    /**
+     * Whether a waiter that tries once can be answered without an attempt. A reader uses the answer to an attempt that is already
+     * in flight.
+     */
     private boolean isKnownBusy() {
         if (admission.isShared() && !holds.isBusy()) {
             return pending != null && !pending.isAsking();
@@ -135,30 +137,30 @@ final class LockEntry implements EntryCallbacks {
         return holds.isBusy() || !queue().isEmpty();
     }
 
-    /** Lets a thread that has the lock alone read under it; false if it has not. */
+    /** Adds a read hold to a thread that holds the exclusive lock; returns false if it does not. */
     boolean readWithin(Waiter waiter) {
         return mutex.test(() -> !registry.isClosed() && holds.reenter(waiter, true));
     }
 
-    /** A writer of this client waits for those who read here. */
+    /** Reports that a writer of this client waits for the readers of this entry. */
     void writerWaits(Waiter writer) {
         mutex.run(() -> admission.writerWaits(writer.options.fair()));
     }
 
-    /** Somebody waits for another entry of this name: perhaps for what its own thread has here. */
+    /** Watches a waiter of another entry of this name, which may wait for a hold of its own thread here. */
     void watch(Waiter waiter) {
         mutex.run(() -> SelfWait.watch(context, heldLock, waiter));
     }
 
-    /** The caller does not want the lock any more; false if it has been decided already. */
+    /** Cancels a waiter; returns false if it has been decided already. */
     boolean cancel(Waiter waiter) {
         return mutex.test(() -> leave(waiter, Waiter.State.CANCELLED));
     }
 
     /**
-     * The caller's deadline has passed: busy, if somebody else has the lock, or unavailable, if nobody could be asked. If
-     * the first answer is still out, it is waited for as {@code tryLock()} would: a time shorter than a round trip must
-     * not end otherwise than none at all.
+     * Ends a waiter whose deadline has passed: as busy if another owner holds the lock, or as unavailable if the store did not
+     * answer. If the first answer is still pending, the waiter waits for it as {@code tryLock()} would, since a wait shorter than
+     * a round trip must not end differently from no wait at all.
      */
     void timeOut(Waiter waiter) {
         mutex.run(() -> {
@@ -168,8 +170,8 @@ final class LockEntry implements EntryCallbacks {
             PendingAcquisition current = pending;
             LockException failure = current == null ? holds.unavailability(waiter) : current.unavailability(waiter);
             long leftNanos = engine().requestTimeoutNanos() - (engine().nanos() - waiter.sinceNanos);
-            if (failure != null && current != null && current.isFirstAnswerOut() && leftNanos > 0) {
-                waiter.awaitOneAnswer(engine().requestTimeoutNanos());
+            if (failure != null && current != null && current.isFirstAnswerPending() && leftNanos > 0) {
+                waiter.awaitNextAnswer(engine().requestTimeoutNanos());
                 if (waiter instanceof AsyncWaiter async) {
                     mutex.afterUnlock(() -> async.timeout(engine().timer().after(leftNanos, () -> timeOut(waiter))));
                 }
@@ -184,12 +186,12 @@ final class LockEntry implements EntryCallbacks {
         if (waiter.state != Waiter.State.WAITING) {
             return false;
         }
-        forgetAbsence(waiter);
+        clearStuck(waiter);
         leaveQueue(waiter, () -> queue().decide(waiter, state));
         return true;
     }
 
-    /** Takes a waiter out of the queue, does {@code then}, and has the acquisition go on for the next one, or end. */
+    /** Removes a waiter from the queue, runs {@code then}, and lets the acquisition continue for the next waiter, or end. */
     private void leaveQueue(Waiter waiter, Runnable then) {
         queue().remove(waiter);
         then.run();
@@ -201,44 +203,48 @@ final class LockEntry implements EntryCallbacks {
     }
 
     @Override
-    public void passOver(Waiter waiter, Runnable attempt, LockException failure) {
-        if (waiter.state != Waiter.State.WAITING || waiter.absent) {
+    public void skipStuckWaiter(Waiter waiter, Runnable attempt, LockException failure) {
+        if (waiter.state != Waiter.State.WAITING || waiter.stuckInDriver) {
             return;
         }
-        waiter.absent = true; // before the look at 'attempting': its thread clears that before it looks at this
-        if (waiter.attempting != attempt) {
-            waiter.absent = false; // it has returned meanwhile
+        // Set before 'currentAttempt' is read: the waiter's thread clears that field before it reads this one.
+        waiter.stuckInDriver = true;
+        if (waiter.currentAttempt != attempt) {
+            waiter.stuckInDriver = false; // the thread has returned meanwhile
         } else if (waiter.takesNextAnswer()) {
             waiter.failure = failure;
             leave(waiter, Waiter.State.FAILED);
         } else {
             leaveQueue(waiter, () -> {
-                if (absent.isEmpty()) {
-                    absent = new ArrayList<>(1);
+                if (stuckWaiters.isEmpty()) {
+                    stuckWaiters = new ArrayList<>(1);
                 }
-                absent.add(waiter);
+                stuckWaiters.add(waiter);
             });
         }
     }
 
-    /** A transition: its thread has returned, and it is the last in the queue again, unless it has waited long enough. */
-    void comeBack(Waiter waiter) {
+    /**
+     * Puts a waiter whose thread has returned from the driver at the end of the queue, or ends it if its time has passed. A
+     * transition.
+     */
+    void requeue(Waiter waiter) {
         mutex.run(() -> {
-            if (!waiter.absent) {
+            if (!waiter.stuckInDriver) {
                 return;
             }
-            forgetAbsence(waiter);
+            clearStuck(waiter);
             if (waiter.state != Waiter.State.WAITING) {
                 return;
             }
             long now = engine().nanos();
-            long patience = engine().unavailableTimeoutNanos();
+            long limitNanos = engine().unavailableTimeoutNanos();
             long waited = now - waiter.sinceNanos;
-            boolean answered = context.availability().wasAnsweredSince(now - patience);
-            if (waiter.waitsForever() && waited >= patience && !answered) {
+            boolean answered = context.availability().wasAnsweredSince(now - limitNanos);
+            if (waiter.waitsForever() && waited >= limitNanos && !answered) {
                 queue().fail(waiter, Failures.stalled(name(), waited));
             } else if (!waiter.waitsForever() && waiter.remainingNanos(now) == 0) {
-                // It would be given the next attempt, and the next, before it looks at its deadline.
+                // Otherwise it would get the next attempts before it checks its deadline.
                 long recentNanos = Math.min(waited, engine().requestTimeoutNanos());
                 waiter.failure = context.availability().unavailability(now - recentNanos, null, true, waited);
                 queue().decide(waiter, waiter.failure == null ? Waiter.State.BUSY : Waiter.State.FAILED);
@@ -249,14 +255,14 @@ final class LockEntry implements EntryCallbacks {
         });
     }
 
-    private void forgetAbsence(Waiter waiter) {
-        if (waiter.absent) {
-            waiter.absent = false;
-            absent.remove(waiter);
+    private void clearStuck(Waiter waiter) {
+        if (waiter.stuckInDriver) {
+            waiter.stuckInDriver = false;
+            stuckWaiters.remove(waiter);
         }
     }
 
-    // ---- what follows what
+    // ---- transitions between the states
 
     @Override
     public void startNext() {
@@ -278,21 +284,21 @@ final class LockEntry implements EntryCallbacks {
                 && pending == null
                 && !holds.isBusy()
                 && queue().isEmpty()
-                && absent.isEmpty()
+                && stuckWaiters.isEmpty()
                 && losses.isEmpty()) {
             retired = true;
-            registry.forget(this);
+            registry.retired(this);
         }
     }
 
-    /** A transition: who has the lock here and who waits for it. */
+    /** The holders and the waiters of this entry. A transition. */
     LockUsage usage() {
-        return mutex.get(() -> EntryUsage.of(context, heldLock, absent));
+        return mutex.get(() -> EntryUsage.of(context, heldLock, stuckWaiters));
     }
 
-    // ---- the backend's news, and the end
+    // ---- reports of the backend, and close
 
-    /** The backend doubts a grant, perhaps one whose answer has not been seen yet. */
+    /** Puts a grant in doubt, perhaps one whose answer has not arrived yet. */
     void doubt(OwnerId owner, String detail) {
         mutex.run(() -> {
             if (!heldLock.doubt(owner, detail) && pending != null && pending.isOf(owner)) {
@@ -301,7 +307,7 @@ final class LockEntry implements EntryCallbacks {
         });
     }
 
-    /** The backend says that a grant has ended, perhaps one whose answer has not been seen yet. */
+    /** Ends a grant at the backend's report, perhaps one whose answer has not arrived yet. */
     void lost(Grant grant, LossReason reason, String detail) {
         mutex.run(() -> {
             boolean isHeld = heldLock.lost(grant, reason, detail);
@@ -311,7 +317,7 @@ final class LockEntry implements EntryCallbacks {
         });
     }
 
-    /** The client closes: waiters fail, what is held is lost and released. */
+    /** Closes the entry with the client: waiters fail, a held lock is lost and released. */
     void close() {
         mutex.run(() -> {
             boolean undoneAttempt = false;
@@ -320,11 +326,11 @@ final class LockEntry implements EntryCallbacks {
                 undoneAttempt |= waiter.takeTask() != null;
                 queue().fail(waiter, Failures.closed(name()));
             }
-            for (Waiter waiter : absent) {
-                waiter.absent = false;
+            for (Waiter waiter : stuckWaiters) {
+                waiter.stuckInDriver = false;
                 queue().fail(waiter, Failures.closed(name()));
             }
-            absent.clear();
+            stuckWaiters.clear();
             if (pending != null) {
                 pending.giveUp(undoneAttempt);
             }

@@ -4,7 +4,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Logs the losses of a client: one line for the first, and one for all that are lost within some seconds of it. */
+/** Logs the losses of a client: one line for the first, and one summary of those within some seconds after it. */
 final class LossWarnings {
     private final Logger log;
     private final String backendName;
@@ -21,19 +21,19 @@ final class LossWarnings {
     }
 
     void warn(String name, @Nullable String message) {
-        if (warnings.isFirst(name, String.valueOf(message))) {
+        if (warnings.note(name, String.valueOf(message))) {
             log.warn("{}", message);
         } else {
             log.debug("{}", message);
         }
     }
 
-    /** The client closes: what was counted is logged now. */
+    /** Logs the pending summary when the client closes. */
     void sumUp() {
         warnings.sumUp();
     }
 
-    /** How many warnings there have been so far. */
+    /** The number of lines that were logged. */
     int lines() {
         return warnings.lines();
     }

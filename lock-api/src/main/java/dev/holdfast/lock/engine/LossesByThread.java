@@ -6,14 +6,14 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The holds of one lock that were lost while a thread had holds on them: until it has ended those holds, every
- * further use of the lock tells it so. What belongs to a thread that has died is forgotten. Guarded by the entry's
- * mutex. Rarely more than one: a thread cannot lose the same lock twice without having noticed.
+ * The holds of one lock that were lost while a thread owned them. Until the thread has ended those holds, every use of the lock
+ * reports the loss to it. Holds of dead threads are removed. Guarded by the entry's mutex. Rarely more than one: a thread that
+ * lost a lock must notice it before it can acquire the lock again.
  */
 final class LossesByThread implements DeadOwners.Losses {
     private final StateMutex mutex;
     private final DeadOwners deadOwners;
-    /** No list of its own while there is nothing to tell. */
+    /** A shared empty list while there are no losses. */
     private List<Hold> lost = Collections.emptyList();
 
     LossesByThread(StateMutex mutex, DeadOwners deadOwners) {
@@ -47,9 +47,9 @@ final class LossesByThread implements DeadOwners.Losses {
         return null;
     }
 
-    /** A transition: nobody is left to be told of what a dead thread has lost. */
+    /** Removes the losses of dead threads. A transition. */
     @Override
-    public void forgetTheDead() {
+    public void removeDeadOwners() {
         mutex.run(() -> {
             lost.removeIf(Hold::isOrphaned);
             unwatchIfEmpty();

@@ -9,8 +9,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The lock entries of a client besides those that hold alone: generations of readers, of which the latest one of a name may
- * take in more of them ({@link Admission}), and one for each acquisition of permits. Each leaves when it is idle. Thread-safe.
+ * The lock entries of a client for readers and permits: generations of readers, of which the latest of a name may admit more
+ * ({@link Admission}), and one entry for each acquisition of permits. Idle entries are removed. Thread-safe.
  */
 final class OtherEntries {
     private final EngineContext engine;
@@ -36,7 +36,7 @@ final class OtherEntries {
         all.values().forEach(entries -> entries.forEach(action));
     }
 
-    /** Brings a reader to the generation of its own thread, to the latest one, or to a new one. */
+    /** Submits a reader to the generation of its own thread, to the latest one, or to a new one. */
     LockEntry read(String name, Waiter waiter) {
         LockEntry own = waiter.thread() == null ? null : readerOf(name, waiter.requester);
         if (own != null && own.submit(waiter)) {
@@ -57,11 +57,11 @@ final class OtherEntries {
         }
     }
 
-    /** Brings a waiter to an entry that it has for itself. */
+    /** Submits a waiter to an entry of its own. */
     LockEntry submitAlone(String name, Demand demand, Waiter waiter) {
         while (true) {
             LockEntry entry = newEntry(name, demand);
-            if (entry.submit(waiter)) { // else it has retired: somebody looked at it before its waiter came
+            if (entry.submit(waiter)) { // otherwise the entry was retired by a query before its waiter arrived
                 return entry;
             }
         }
@@ -77,7 +77,7 @@ final class OtherEntries {
         return entry;
     }
 
-    void forget(LockEntry entry) {
+    void remove(LockEntry entry) {
         latestReaders.remove(entry.name(), entry);
         all.computeIfPresent(entry.name(), (key, entries) -> {
             entries.remove(entry);
@@ -85,7 +85,7 @@ final class OtherEntries {
         });
     }
 
-    /** Where a thread reads by {@code lock}, or did when the lease was lost; null if nowhere. */
+    /** The entry where a thread holds the read lock, or held it when the lease was lost; null if there is none. */
     @Nullable LockEntry readerOf(String name, Thread thread) {
         for (LockEntry entry : of(name)) {
             if (entry.demand() instanceof Demand.Shared && entry.holds().heldBy(thread, false) != null) {
@@ -96,9 +96,9 @@ final class OtherEntries {
     }
 
     /**
-     * A thread is about to ask for the lock alone.
+     * Refuses a request for the exclusive lock by a thread that reads.
      *
-     * @throws IllegalStateException if it reads by {@code lock}, and would wait for itself
+     * @throws IllegalStateException if the thread holds the read lock, and would wait for itself
      */
     void refuseToUpgrade(String name, Waiter waiter) {
         if (waiter.thread() == null || waiter.triesOnce()) {
@@ -107,15 +107,15 @@ final class OtherEntries {
         for (LockEntry entry : of(name)) {
             Hold own = entry.holds().heldBy(waiter.requester, false);
             if (own != null
-                    && own.state == Hold.State.HELD // in doubt or not, it is in the way
+                    && own.state == Hold.State.HELD // it blocks the writer even while it is in doubt
                     && own.heldGrant.remainingNanos(engine.ticker()) > 0) {
                 throw Failures.readsAlready(name, own.token, waiter.requester);
             }
         }
     }
 
-    /** One of this client waits to hold a lock alone: soon no more readers join those who read. */
-    void letWrite(String name, Waiter writer) {
+    /** Reports that a writer of this client waits: soon no more readers join the present ones. */
+    void onWriterWaiting(String name, Waiter writer) {
         LockEntry latest = latestReaders.get(name);
         if (latest != null) {
             latest.writerWaits(writer);

@@ -3,8 +3,8 @@ package dev.holdfast.lock.engine;
 import java.lang.ref.WeakReference;
 
 /**
- * The thread that asked for a hold, and owns it unless a lease does, without keeping its object alive. Ids and names
- * are never compared.
+ * A weak reference to the thread that requested a hold, which owns the hold unless a lease does. Threads are compared by
+ * identity, never by id or name.
  */
 final class OwnerThread extends WeakReference<Thread> {
 

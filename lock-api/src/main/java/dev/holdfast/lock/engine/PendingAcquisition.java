@@ -12,17 +12,17 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One acquisition under way, for whichever local waiter is first: attempts, the store's signal, polls and retries, until
- * it is granted or given up. All attempts carry the same owner id, so an attempt whose answer was lost is resolved by the
- * next one. Everything but {@link #hasEnded} runs within the entry's {@link StateMutex}.
+ * One acquisition in progress, for the local waiter that is first: attempts, the store's signal, polls and retries, until it is
+ * granted or given up. All attempts carry the same owner id, so that the next attempt resolves one whose answer was lost.
+ * Everything but {@link #hasEnded} runs within the entry's {@link StateMutex}.
  */
 final class PendingAcquisition {
     private enum State {
-        /** The latest attempt is decided on or out. */
+        /** The latest attempt is being sent or is in flight. */
         ASKING,
-        /** Somebody else has the lock: the store's signal or a poll repeats the attempt. */
+        /** Another owner holds the lock: the store's signal or a poll repeats the attempt. */
         LISTENING,
-        /** The latest attempt failed, and is repeated after a pause; or none was made yet. */
+        /** The latest attempt failed and is repeated after a pause, or there was none yet. */
         RETRYING,
         /** Granted or given up. */
         ENDED
@@ -38,13 +38,13 @@ final class PendingAcquisition {
     private final AttemptSender sender;
     private final AttemptSchedule schedule;
 
-    /** Also read by whoever is about to send an attempt, or has just sent one. */
+    /** Volatile, as the thread that sends an attempt reads it without the mutex. */
     private volatile State state = State.RETRYING;
 
-    private @Nullable Round round;
-    /** The backend doubted the grant before its answer was seen. */
+    private @Nullable Round current;
+    /** Whether the backend put the grant in doubt before its answer arrived. */
     private boolean earlyDoubt;
-    /** The highest token of a grant that has ended before its answer was seen, or 0; a later attempt may have got another. */
+    /** The highest token of a grant that ended before its answer arrived, or 0; a later attempt may have a higher one. */
     private long lostToken;
 
     private @Nullable LockException lastFailure;
@@ -66,7 +66,7 @@ final class PendingAcquisition {
         return acquisition.id.owner().equals(owner);
     }
 
-    /** Whether an attempt is out or about to be. */
+    /** Whether an attempt is in flight or about to be sent. */
     boolean isAsking() {
         return state == State.ASKING;
     }
@@ -84,8 +84,8 @@ final class PendingAcquisition {
             throw new IllegalStateException("lock '" + entry.name() + "': attempt without a waiter");
         }
         schedule.attemptBegins();
-        Round next = sender.nextRound(head);
-        round = next;
+        Round next = sender.nextAttempt(head);
+        current = next;
         state = State.ASKING;
         LockException overload = acquisition.overload();
         if (overload != null) {
@@ -116,13 +116,13 @@ final class PendingAcquisition {
 
     // ---- answers
 
-    /** Whether an answer is the one that is waited for. */
+    /** Whether the answer to an attempt is awaited. */
     boolean isAwaited(Round asked) {
-        return state == State.ASKING && asked == round;
+        return state == State.ASKING && asked == current;
     }
 
     private Round latest() {
-        return Objects.requireNonNull(round, "round");
+        return Objects.requireNonNull(current, "round");
     }
 
     void answered(Round asked, @Nullable AcquireResult answer, @Nullable Throwable error) {
@@ -149,8 +149,8 @@ final class PendingAcquisition {
     }
 
     /**
-     * It has ended, and may be on the server again. What is held by now was uncertain, as it took a second attempt: it is
-     * abandoned behind its release.
+     * Abandons the acquisition, which has ended but may exist on the server again, unless it is held. A held one took a second
+     * attempt and is abandoned after its release anyway.
      */
     void abandonUnlessHeld() {
         if (!holds.isOf(acquisition.id)) {
@@ -159,30 +159,30 @@ final class PendingAcquisition {
     }
 
     /**
-     * A release has made this acquisition the holder. The lease counts from when the latest attempt was sent, which the server carried
-     * out before that release. If a later attempt is out, the next answer says who holds; if one was answered, or this comes too late,
-     * another one asks.
+     * Handles the message that a release has made this acquisition the holder. The lease counts from the time when the latest
+     * attempt was sent, which the server processed before that release. If a later attempt is in flight, its answer decides. If a
+     * later one was answered, or the message is late, a new attempt asks the store.
      */
     void handedOver(Round asked, Grant grant) {
         if (state == State.ENDED) {
             abandonUnlessHeld();
         } else if (state == State.ASKING) {
             asked.handedOver = grant;
-        } else if (asked == round && state == State.LISTENING) {
+        } else if (asked == current && state == State.LISTENING) {
             handedOver(grant);
         } else if (queue.head() != null) {
-            ask(); // the attempt failed, or is not the latest: the next one finds the grant, and need not wait
+            ask(); // the attempt failed, or is not the latest: the next attempt finds the grant at once
         }
     }
 
-    /** The first lease is short: nothing for whoever does not renew it, or wants the lock to stay taken for a while at least. */
+    /** Whether a waiter can use the short first lease of a hand-over: it renews the lease, and has no minHold. */
     static boolean mayBeHandedOver(Waiter head) {
         return head.options.renewal() == Renewal.AUTO && head.options.minHold().isZero();
     }
 
     private void handedOver(Grant grant) {
         RequestTime sent = latest().sent();
-        Waiter head = queue.head(); // who asked may have left the queue
+        Waiter head = queue.head(); // the original waiter may have left the queue
         long leftNanos = sent.validity(grant.leaseMillis()).remainingNanos(engine.ticker());
         if (head != null && mayBeHandedOver(head) && leftNanos > grant.leaseMillis() * 1_000_000 / 3) {
             granted(sent, grant, true);
@@ -191,7 +191,7 @@ final class PendingAcquisition {
         }
     }
 
-    /** An answer to an earlier attempt counts if it is a grant: the server does not take that back. */
+    /** Handles a grant, also if it answers an earlier attempt, as the server does not revoke it. */
     private void granted(RequestTime sent, Grant grant, boolean handedOver) {
         Waiter head = queue.head();
         boolean isLost = grant.token() <= lostToken;
@@ -210,9 +210,9 @@ final class PendingAcquisition {
             end();
             entry.availability().noteAnswer();
             holds.begin(heldGrant, head);
-            queue.tellBusy();
+            queue.finishBusy();
             if (earlyDoubt) {
-                heldLock.doubt(acquisition.id.owner(), "doubted before the grant was seen");
+                heldLock.doubt(acquisition.id.owner(), "reported as uncertain before the grant's answer arrived");
             }
         } else {
             fail(Failures.grantedTooLate(entry.name(), now - sent.nanos(), grant.leaseMillis()), true);
@@ -228,7 +228,7 @@ final class PendingAcquisition {
         entry.availability().noteAnswer();
         schedule.succeeded();
         acquisition.noteBusy(busy.ticket());
-        queue.tellBusy();
+        queue.finishBusy();
         Waiter head = queue.head();
         if (head == null || !acquisition.serves(head.options)) {
             giveUp();
@@ -242,10 +242,10 @@ final class PendingAcquisition {
         }
     }
 
-    /** The thread that makes an attempt does not return from it. */
+    /** Handles a thread that does not return from its attempt. */
     void stuck(Round asked, Waiter asking, Runnable attempt, LockException failure) {
         if (asking.thread() != null) {
-            callbacks.passOver(asking, attempt, failure);
+            callbacks.skipStuckWaiter(asking, attempt, failure);
         }
         failed(asked, failure, true);
     }
@@ -257,9 +257,10 @@ final class PendingAcquisition {
     }
 
     /**
-     * Tells the waiters who do not wait for better times; tries again for the others. Not with the same acquisition if the
-     * store was not asked to let it wait: what it did to end it, such as leaving a queue, may still arrive. An attempt that was
-     * cut off by its waiter's deadline says nothing to anybody: who waits for one answer gets the next.
+     * Fails the waiters that do not retry, and schedules the next attempt for the others. The acquisition is replaced if the
+     * store was not asked to let it wait: the store's reaction to the end of the attempt, such as leaving a queue, may still
+     * arrive. An attempt that was cut off by its waiter's deadline shows nothing about the store: a waiter for one answer gets
+     * the next attempt.
      */
     private void fail(LockException failure, boolean wasSent) {
         state = State.RETRYING;
@@ -273,7 +274,7 @@ final class PendingAcquisition {
         long failingNanos = schedule.failed();
         if (!cutOff) {
             lastFailure = failure;
-            queue.tellFailed(failure, mayPass, failingNanos);
+            queue.finishFailed(failure, mayPass, failingNanos);
         }
         Waiter head = queue.head();
         if (head == null || !mayPass || !latest().askedToWait() || !acquisition.serves(head.options)) {
@@ -292,8 +293,9 @@ final class PendingAcquisition {
     // ---- waiters, and the end
 
     /**
-     * Why a waiter whose deadline has passed could not be served: null, that is busy, if the store answered while it
-     * waited and not longer ago than a request may take, or was not asked since, as is usual while a signal is waited for.
+     * Returns why a waiter whose deadline has passed could not be served. Null means busy: the store answered while the waiter
+     * waited and no longer ago than a request may take, or no request was sent since, which is usual while the waiter waits for a
+     * signal.
      */
     @Nullable LockException unavailability(Waiter waiter) {
         long now = engine.nanos();
@@ -304,22 +306,26 @@ final class PendingAcquisition {
     }
 
     /**
-     * Whether an attempt has been out for that long; the first one for half as long, as its waiter may have waited for a release
-     * before. Where one was out when the waiter came, and nothing was answered since, the clock does not matter: the waiter's thread
-     * may have stood still before it asked.
+     * Whether an attempt has been in flight for that long; half as long for the first attempt, as its waiter may have waited for
+     * a release before. If an attempt was in flight when the waiter was queued, and the store has not answered since, the time
+     * does not matter: the waiter's thread may have been delayed before it was queued.
      */
     private boolean isLeftOpen(Waiter waiter, long nowNanos, long silentNanos) {
         return state == State.ASKING
                 && (nowNanos - latest().begunNanos >= (latest().isFirst() ? silentNanos / 2 : silentNanos)
-                        || waiter.cameToAttempt && !entry.availability().wasAnsweredSince(waiter.sinceNanos));
+                        || waiter.joinedDuringAttempt && !entry.availability().wasAnsweredSince(waiter.sinceNanos));
     }
 
-    /** Whether an attempt is out, and nothing has failed before it. */
-    boolean isFirstAnswerOut() {
+    /** Whether an attempt is in flight, and none has failed before it. */
+    boolean isFirstAnswerPending() {
         return state == State.ASKING && lastFailure == null;
     }
 
-    /** A waiter has left the queue; an attempt that it was to make has not begun. */
+    /**
+     * Handles a waiter that has left the queue.
+     *
+     * @param undoneAttempt whether its thread was to make an attempt and had not begun it
+     */
     void waiterLeft(boolean undoneAttempt) {
         if (state == State.ASKING && !undoneAttempt) {
             return;
@@ -332,11 +338,11 @@ final class PendingAcquisition {
             giveUp();
             callbacks.startNext();
         } else if (undoneAttempt || state == State.RETRYING && head.takesNextAnswer()) {
-            ask(); // perhaps the deadline of the one that left cut off the attempt that the next one waited for
+            ask(); // the waiter's deadline may have cut off the attempt that the next waiter depended on
         }
     }
 
-    /** Nothing was sent of it. */
+    /** Takes back an attempt that was not sent. */
     private void undo(Round undone) {
         state = State.RETRYING;
         if (undone.untilBegun != null) {
@@ -352,7 +358,11 @@ final class PendingAcquisition {
         earlyDoubt = true;
     }
 
-    /** Ends it, as nobody waits any more; an attempt that one of them was to make has not begun. */
+    /**
+     * Gives up the acquisition, as there are no more waiters.
+     *
+     * @param undoneAttempt whether a waiter's thread was to make an attempt and had not begun it
+     */
     void giveUp(boolean undoneAttempt) {
         if (undoneAttempt) {
             undo(latest());
@@ -360,7 +370,7 @@ final class PendingAcquisition {
         giveUp();
     }
 
-    /** Ends it, and removes whatever it has on the server. */
+    /** Gives up the acquisition, and abandons it if the server may have an entry of it. */
     private void giveUp() {
         boolean mayBeOnServer = acquisition.mayBeThere() || state == State.ASKING;
         end();

@@ -5,15 +5,15 @@ import dev.holdfast.lock.spi.ReleaseResult;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** A release under way. */
+/** A release in progress. */
 final class Release {
-    /** What was released. */
+    /** The released hold. */
     final Hold hold;
-    /** Completes with what the server said to the first try, or null if that is not known. */
+    /** Completes with the server's answer to the first try, or with null if the outcome is unknown. */
     final CompletableFuture<@Nullable ReleaseResult> outcome = new CompletableFuture<>();
 
     final long begunNanos;
-    /** It is on its way to an ordered store: whatever is sent now arrives behind it. Guarded by the entry's mutex. */
+    /** Whether it was sent to an ordered store, which processes later requests after it. Guarded by the entry's mutex. */
     boolean sent;
 
     Release(Hold hold, long begunNanos) {

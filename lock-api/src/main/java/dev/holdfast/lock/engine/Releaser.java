@@ -15,8 +15,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Removes what this client has left on the server: grants that were released and acquisitions that were given up. A first
- * try is made at once; what fails joins the {@link Backlog}.
+ * Removes this client's entries from the server: grants that were released and acquisitions that were given up. The first try is
+ * made at once; failed removals join the {@link Backlog}.
  */
 final class Releaser {
     private final Logger log;
@@ -56,11 +56,11 @@ final class Releaser {
     }
 
     /**
-     * Makes the release of a grant. It counts as under way from now on, so that a client that closes waits for it.
+     * Prepares the release of a grant. It is in flight from now on, so that a client that closes waits for it.
      *
      * @param here whether a blocking backend is called on the thread that runs the result, or on another one
-     * @param first told the outcome of the first try: null if it is not known
-     * @return to be run
+     * @param first receives the outcome of the first try; null if it is unknown
+     * @return the task that sends the release
      */
     Runnable release(Grant grant, boolean here, Consumer<@Nullable ReleaseResult> first) {
         Removal<ReleaseResult> removal = new Removal<>(
@@ -75,15 +75,16 @@ final class Releaser {
         return here ? () -> removal.send(answered) : () -> elsewhere(removal, answered);
     }
 
-    /** Makes the end of an acquisition that was given up; counts as under way from now on. */
+    /** Prepares the abandonment of an acquisition that was given up. It is in flight from now on. */
     Runnable abandon(AcquisitionId acquisition, long leaseMillis) {
         return abandon(Removal.Kind.ABANDON, acquisition, leaseMillis);
     }
 
     /**
-     * Makes the end of an acquisition whose only attempt was refused: if that could leave anything but for its lease.
+     * Prepares the abandonment of an acquisition whose only attempt was refused, if the store could keep it longer than its
+     * lease.
      *
-     * @return to be run
+     * @return the task that sends it
      */
     Runnable abandonRefused(AcquisitionId acquisition, long leaseMillis) {
         return backend.info().expiring() ? () -> {} : abandon(Removal.Kind.ABANDON_REFUSED, acquisition, leaseMillis);
@@ -94,7 +95,7 @@ final class Releaser {
                 kind, acquisition, () -> backend.abandon(acquisition, millis()), ignored -> {}, requests, timeoutNanos);
         removal.worthUntilNanos = worthUntilNanos(leaseMillis);
         return () -> {
-            if (backlog.isDead()) {
+            if (backlog.isDown()) {
                 backlog.add(removal);
             } else {
                 elsewhere(removal, failure -> firstAnswered(removal, failure));
@@ -102,18 +103,18 @@ final class Releaser {
         };
     }
 
-    /** A request that is on its way still may begin a lease. */
+    /** Adds the time-out to the lease, as a request in flight may still begin a lease. */
     private long worthUntilNanos(long leaseMillis) {
         return runtime.ticker().nanos() + Durations.nanosOfMillis(leaseMillis) + timeoutNanos;
     }
 
-    /** So much is left on a store that fails or refuses to remove it that nothing more is to be asked of it for now: null if not so. */
+    /** Returns why no new acquisition may be sent while too many removals wait; null if there is room. */
     @Nullable LockException overload(String name) {
         return backlog.isFull()
                 ? new LockUnavailableException(
-                        "lock '" + LockName.printable(name) + "': nothing more is asked of the store while "
-                                + backlog.size() + " earlier requests are still to be undone, as it does not answer or"
-                                + " refuses; check that it is reachable, and that this client may delete")
+                        "lock '" + LockName.printable(name) + "': no new acquisition is sent while "
+                                + backlog.size() + " earlier requests wait for removal, as the store does not answer or"
+                                + " refuses; check that it is reachable, and that this client has permission to delete")
                 : null;
     }
 
@@ -125,17 +126,17 @@ final class Releaser {
         return backlog.size();
     }
 
-    /** The client closes: what cannot be sent any more is counted, and told once. */
+    /** Marks the client as closing: removals that cannot be sent are counted from now on, and reported once. */
     void closing() {
         closing = true;
     }
 
-    /** How many requests could not be sent since then, because the store's connection was closed before. */
+    /** The number of requests since then that failed because the store's connection was closed first. */
     int unreachable() {
         return unreachable.get();
     }
 
-    /** No further retries; what is still there ends with its lease. */
+    /** Stops all retries; remaining entries end with their leases. */
     void close() {
         backlog.close();
         warnings.sumUp();
@@ -150,27 +151,27 @@ final class Releaser {
             return;
         }
         if (failure instanceof LockClosedException) {
-            tellClosed(failure);
-            backlog.add(removal, failure); // which ends it, so that a client that closes waits no longer
+            reportClosed(failure);
+            backlog.add(removal, failure); // this ends the removal, so that close() does not wait for it
             return;
         }
         boolean again = backlog.add(removal, failure);
         String what = removal.kind.word;
         if (removal.kind == Removal.Kind.ABANDON_REFUSED
-                || !warnings.isFirst(removal.name(), failure.getMessage() + ": " + what)) {
+                || !warnings.note(removal.name(), failure.getMessage() + ": " + what)) {
             log.debug("{}: {} failed", failure.getMessage(), what);
         } else if (again) {
             log.warn("{}: {} is retried in the background until the store confirms it", failure.getMessage(), what);
         } else {
-            log.warn("{}: {} is given up; what is left ends with its lease", failure.getMessage(), what);
+            log.warn("{}: {} is given up; the store's entry ends with its lease", failure.getMessage(), what);
         }
     }
 
-    private void tellClosed(LockException failure) {
+    private void reportClosed(LockException failure) {
         if (closing) {
             unreachable.incrementAndGet();
         } else {
-            log.warn("{}; what is still there ends with its lease", failure.getMessage());
+            log.warn("{}; the store's entry ends with its lease", failure.getMessage());
         }
     }
 

@@ -13,14 +13,14 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One thing to be removed from the server: a grant that was released, or an acquisition that was given up. It counts as
- * under way until the server has confirmed it or it is given up, so that a client that closes waits for it.
+ * One removal from the server: the release of a grant, or the abandonment of an acquisition. It is in flight until the server has
+ * confirmed it or it is given up, so that a client that closes waits for it.
  */
 final class Removal<T> {
     enum Kind {
         RELEASE("release"),
         ABANDON("abandon"),
-        /** Of an attempt that was refused: if this is refused too, there was nothing to be removed. */
+        /** For an attempt that was refused: if this is refused too, the store has nothing to remove. */
         ABANDON_REFUSED("abandon");
 
         final String word;
@@ -31,7 +31,7 @@ final class Removal<T> {
     }
 
     private static final long FIRST_REFUSED_PAUSE_NANOS = 1_000_000_000L;
-    private static final long LONGEST_REFUSED_PAUSE_NANOS = 30_000_000_000L;
+    private static final long MAX_REFUSED_PAUSE_NANOS = 30_000_000_000L;
 
     final Kind kind;
     private final AcquisitionId acquisition;
@@ -40,24 +40,24 @@ final class Removal<T> {
     private final InFlightRequests requests;
     private final long timeoutNanos;
     private final InFlightRequests.Request whole;
-    private final AtomicBoolean told = new AtomicBoolean();
+    private final AtomicBoolean reported = new AtomicBoolean();
     private final AtomicBoolean done = new AtomicBoolean();
-    /** What a thread of the client's is to do when it comes, and whether one was asked for: at most one at a time. */
+    /** The task of the next client thread, and whether a thread was requested: at most one at a time. */
     private final AtomicReference<@Nullable Runnable> next = new AtomicReference<>();
 
     private final AtomicBoolean threadAskedFor = new AtomicBoolean();
-    /** When it is not worth another try any more, if that ever comes; guarded by the {@link Backlog}. */
+    /** When retries end, if they ever do; guarded by the {@link Backlog}. */
     long worthUntilNanos;
-    /** When it may be tried again, if not at once; guarded likewise. */
+    /** When it may be retried, or zero for at once; guarded by the {@link Backlog}. */
     long dueNanos;
 
     private long refusedPauseNanos;
 
     /**
-     * Creates one, which is under way from now on.
+     * Creates a removal, which is in flight from now on.
      *
      * @param request sends it
-     * @param first takes the outcome of the first try: null if it is not known
+     * @param first receives the outcome of the first try; null if it is unknown
      * @param timeoutNanos how long each try may take
      */
     Removal(
@@ -81,17 +81,17 @@ final class Removal<T> {
     }
 
     /**
-     * Sends it once, on this thread as far as the backend blocks.
+     * Sends it once, on this thread if the backend blocks.
      *
-     * @param answered told once: null if the server has confirmed, the failure otherwise
+     * @param answered called once: with null if the server has confirmed the removal, with the failure otherwise
      */
     void send(Consumer<@Nullable LockException> answered) {
         new Try(answered).run();
     }
 
     /**
-     * Sends it once, on another thread. That may be long in coming, if others do not return from the backend: then the try
-     * has failed in time all the same.
+     * Sends it once, on another thread. If other calls are stuck in the backend, that thread may start late: the try then fails
+     * in time.
      *
      * @param answered as above
      */
@@ -109,7 +109,10 @@ final class Removal<T> {
         }
     }
 
-    /** As long as the backend does not return, further tries time out without a thread: one call takes one thread at most. */
+    /**
+     * Runs the latest task. While a call is stuck in the backend, further tries time out without a thread: a removal takes one
+     * thread at most.
+     */
     private void runNext() {
         do {
             try {
@@ -123,7 +126,7 @@ final class Removal<T> {
         } while (next.get() != null && !isDone() && threadAskedFor.compareAndSet(false, true));
     }
 
-    /** One request; its time counts from the moment when it was decided on. */
+    /** One request; its time-out counts from its creation. */
     private final class Try implements Runnable {
         private final AtomicBoolean decided = new AtomicBoolean();
         private final Consumer<@Nullable LockException> answered;
@@ -156,23 +159,23 @@ final class Removal<T> {
         private void decide(@Nullable LockException failure) {
             if (decided.compareAndSet(false, true)) {
                 if (failure != null) {
-                    tell(null);
+                    report(null);
                 }
                 answered.accept(failure);
             }
         }
     }
 
-    /** Whether trying again may help. */
+    /** Whether a retry may succeed. */
     static boolean mayPass(LockException failure) {
         return failure instanceof LockUnavailableException;
     }
 
-    /** How long it is not to be tried again after it was refused: from a second on, doubled each time. */
+    /** Returns the pause after a refusal: a second at first, doubled each time. */
     long nextRefusedPauseNanos() {
         refusedPauseNanos = refusedPauseNanos == 0
                 ? FIRST_REFUSED_PAUSE_NANOS
-                : Math.min(LONGEST_REFUSED_PAUSE_NANOS, refusedPauseNanos * 2);
+                : Math.min(MAX_REFUSED_PAUSE_NANOS, refusedPauseNanos * 2);
         return refusedPauseNanos;
     }
 
@@ -180,20 +183,20 @@ final class Removal<T> {
         return done.get();
     }
 
-    /** No further tries. */
+    /** Stops all retries. */
     void giveUp() {
         finish(null);
     }
 
     private void finish(@Nullable T result) {
         if (done.compareAndSet(false, true)) {
-            tell(result);
+            report(result);
             whole.end();
         }
     }
 
-    private void tell(@Nullable T result) {
-        if (told.compareAndSet(false, true)) {
+    private void report(@Nullable T result) {
+        if (reported.compareAndSet(false, true)) {
             first.accept(result);
         }
     }

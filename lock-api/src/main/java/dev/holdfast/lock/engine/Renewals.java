@@ -22,16 +22,16 @@ import org.slf4j.LoggerFactory;
 /**
  * Renews all held leases of a client, and ends those whose time has passed.
  *
- * <p>A lease is due a third of its length after the last confirmed request was sent. Each beat of the {@link Housekeeper} sends
- * one request for all that are due, or will be within half of that time, so that leases acquired at different times
- * fall into step: one a length, to a factor of two, and no more than {@value #LARGEST_BATCH} leases in each. A failure
- * means "unknown": the lease is retried until its validity has passed. A lease that is released takes its schedule with
- * it; there is nothing to cancel.
+ * <p>A lease is due a third of its length after the last confirmed request was sent. Each run of the {@link Housekeeper} sends
+ * one request for all leases that are due, or will be within half of that time, so that leases acquired at different times are
+ * renewed together: leases of similar length (up to a factor of two) share a request of at most {@value #MAX_BATCH} leases. A
+ * failure means that the outcome is unknown: the renewal is retried until the lease's validity has passed. The schedule of a
+ * lease is part of it, so a release has nothing to cancel.
  */
 final class Renewals {
     private static final Logger LOG = LoggerFactory.getLogger(Renewals.class);
-    private static final int LARGEST_BATCH = 1_000;
-    private static final long LONGEST_RETRY_NANOS = 1_000_000_000;
+    private static final int MAX_BATCH = 1_000;
+    private static final long MAX_RETRY_NANOS = 1_000_000_000;
 
     private final LockBackend backend;
     private final EngineRuntime runtime;
@@ -56,7 +56,7 @@ final class Renewals {
     void add(HeldGrant heldGrant) {
         held.add(heldGrant);
         housekeeper.needWithin(
-                Math.max(0, nextLookNanos(heldGrant, runtime.ticker().nanos())));
+                Math.max(0, nextRunNanos(heldGrant, runtime.ticker().nanos())));
     }
 
     boolean isIdle() {
@@ -67,12 +67,12 @@ final class Renewals {
         held.remove(heldGrant);
     }
 
-    /** A grant wants a look earlier than planned. */
+    /** Schedules a run at once. */
     void soon() {
         housekeeper.needWithin(0);
     }
 
-    /** Ends and renews what is due; returns the nanoseconds until the next look. */
+    /** Ends the leases whose time has passed and renews those that are due; returns the nanoseconds until the next run. */
     long run(long nowNanos) {
         List<HeldGrant> due = new ArrayList<>();
         boolean late = false;
@@ -81,7 +81,7 @@ final class Renewals {
                 heldGrant.listener.expireIfDue(heldGrant);
             } else if (isRenewable(heldGrant)) {
                 long left = heldGrant.renewDueNanos - nowNanos;
-                if (left <= heldGrant.thirdOfLeaseNanos() / 2 && heldGrant.listener.mayRenew(heldGrant)) {
+                if (left <= heldGrant.thirdOfLeaseNanos() / 2 && heldGrant.listener.prepareRenewal(heldGrant)) {
                     due.add(heldGrant);
                     late |= left <= 0;
                 }
@@ -92,12 +92,12 @@ final class Renewals {
         }
         long next = Housekeeper.NEVER;
         for (HeldGrant heldGrant : held) {
-            next = Math.min(next, nextLookNanos(heldGrant, nowNanos));
+            next = Math.min(next, nextRunNanos(heldGrant, nowNanos));
         }
         return next;
     }
 
-    private long nextLookNanos(HeldGrant heldGrant, long nowNanos) {
+    private long nextRunNanos(HeldGrant heldGrant, long nowNanos) {
         long untilEnd = heldGrant.remainingNanos(runtime.ticker());
         return Math.max(0, isRenewable(heldGrant) ? Math.min(untilEnd, heldGrant.renewDueNanos - nowNanos) : untilEnd);
     }
@@ -109,8 +109,8 @@ final class Renewals {
     }
 
     /**
-     * Leases of about the same length go together, the shortest first, in batches of a bounded size one behind the other:
-     * a short lease never waits for the answer to thousands of long ones.
+     * Groups leases of similar length, the shortest first, and sends each group in batches one after the other. So a short lease
+     * never waits for the answer to thousands of long ones.
      */
     private void send(List<HeldGrant> due) {
         due.forEach(heldGrant -> heldGrant.renewing = true);
@@ -123,8 +123,8 @@ final class Renewals {
     }
 
     private void sendInBatches(Deque<HeldGrant> due) {
-        List<HeldGrant> batch = new ArrayList<>(Math.min(due.size(), LARGEST_BATCH));
-        while (!due.isEmpty() && batch.size() < LARGEST_BATCH) {
+        List<HeldGrant> batch = new ArrayList<>(Math.min(due.size(), MAX_BATCH));
+        while (!due.isEmpty() && batch.size() < MAX_BATCH) {
             HeldGrant next = due.remove();
             if (held.contains(next)) { // not released meanwhile
                 batch.add(next);
@@ -137,7 +137,7 @@ final class Renewals {
             if (known) {
                 sendInBatches(due);
             } else {
-                unknown(List.copyOf(due), "the store did not answer for others");
+                unknown(List.copyOf(due), "the store did not answer for other leases");
             }
         });
         if (!backend.info().blocking()) {
@@ -146,18 +146,18 @@ final class Renewals {
         }
         try {
             runtime.renewals().execute(renew);
-        } catch (Throwable e) { // no thread to be had
+        } catch (Throwable e) { // no thread could be started
             unknown(batch, String.valueOf(e));
             unknown(List.copyOf(due), String.valueOf(e));
         }
     }
 
-    /** Renews one lease now, on the calling thread as far as the backend blocks; the stage ends within the time-out. */
+    /** Renews one lease now, on the calling thread if the backend blocks; the stage completes within the time-out. */
     CompletionStage<?> renewNow(HeldGrant heldGrant) {
         return renew(List.of(heldGrant), true);
     }
 
-    /** The stage tells whether the store has answered; it never fails. */
+    /** The stage completes with whether the store has answered; it never fails. */
     private CompletionStage<Boolean> renew(List<HeldGrant> heldGrants, boolean asked) {
         List<Grant> grants =
                 heldGrants.stream().map(heldGrant -> heldGrant.grant).toList();
@@ -186,7 +186,8 @@ final class Renewals {
                         unknown(
                                 heldGrants,
                                 error == null
-                                        ? "the backend lost count"
+                                        ? "the backend returned " + results.size() + " results for " + heldGrants.size()
+                                                + " grants"
                                         : String.valueOf(
                                                 FailureTranslator.unwrap(error).getMessage()));
                     }
@@ -209,16 +210,16 @@ final class Renewals {
                 unknown(List.of(heldGrant), ((RenewResult.Unknown) result).detail());
             }
         }
-        lookAgain(heldGrants);
+        scheduleNextRun(heldGrants);
     }
 
-    /** The outcome is not known: the leases are suspect, and tried again while they are valid. */
+    /** Marks leases with an unknown outcome as suspect, and schedules a retry while they are valid. */
     private void unknown(List<HeldGrant> heldGrants, String detail) {
         long now = runtime.ticker().nanos();
         for (HeldGrant heldGrant : heldGrants) {
             int failed = heldGrant.failedRenewals.incrementAndGet();
-            long most = Math.min(LONGEST_RETRY_NANOS, Math.max(1_000_000, heldGrant.thirdOfLeaseNanos() / 4));
-            long delay = Math.min(most, 20_000_000L << Math.min(failed - 1, 6));
+            long max = Math.min(MAX_RETRY_NANOS, Math.max(1_000_000, heldGrant.thirdOfLeaseNanos() / 4));
+            long delay = Math.min(max, 20_000_000L << Math.min(failed - 1, 6));
             heldGrant.renewDueNanos = now + delay / 2 + runtime.random().get().nextLong(delay / 2 + 1);
             heldGrant.renewing = false;
             LOG.debug(
@@ -231,15 +232,15 @@ final class Renewals {
                 heldGrant.listener.suspected(heldGrant, detail);
             }
         }
-        lookAgain(heldGrants);
+        scheduleNextRun(heldGrants);
     }
 
-    private void lookAgain(List<HeldGrant> heldGrants) {
+    private void scheduleNextRun(List<HeldGrant> heldGrants) {
         long now = runtime.ticker().nanos();
         long next = Housekeeper.NEVER;
         for (HeldGrant heldGrant : heldGrants) {
             if (held.contains(heldGrant)) {
-                next = Math.min(next, nextLookNanos(heldGrant, now));
+                next = Math.min(next, nextRunNanos(heldGrant, now));
             }
         }
         if (next != Housekeeper.NEVER) {

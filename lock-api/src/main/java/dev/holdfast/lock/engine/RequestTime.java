@@ -1,6 +1,6 @@
 package dev.holdfast.lock.engine;
 
-/** The clocks just before a request was sent: what its acknowledgement will count from. */
+/** The time just before a request was sent, from which a confirmed lease counts. */
 record RequestTime(long nanos, long wallMillis) {
 
     static RequestTime now(Ticker ticker) {

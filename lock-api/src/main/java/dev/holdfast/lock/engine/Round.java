@@ -5,26 +5,26 @@ import dev.holdfast.lock.spi.Grant;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** One attempt of a {@link PendingAcquisition}, from the decision to make it to its answer. */
+/** One attempt of a {@link PendingAcquisition}, from the decision to send it to its answer. */
 final class Round {
-    /** Counts the rounds of an acquisition from one. */
+    /** The number of the attempt within its acquisition, from 1. */
     final int number;
 
-    /** When it was decided on, by the monotonic clock. */
+    /** When it was created, on the monotonic clock. */
     final long begunNanos;
-    /** Set before anything is done with it. */
+    /** Set immediately after construction. */
     @SuppressWarnings("NullAway.Init")
     AcquireRequest request;
 
-    /** How long its answer is waited for. */
+    /** How long its answer is awaited. */
     final long timeoutNanos;
-    /** The store has answered its waiter before, so that it has no more time than the waiter has left. */
+    /** Whether the store has answered its waiter before, so that the attempt has no more time than the waiter has left. */
     final boolean untilDeadline;
-    /** A signal came while it was out: its answer may be older than the signal. Guarded by the entry's mutex. */
+    /** Whether a signal arrived while it was in flight: its answer may be older than the signal. Guarded by the entry's mutex. */
     boolean signalled;
-    /** Handed over while it was out, before its answer was seen. Guarded likewise. */
+    /** The grant of a hand-over that arrived before the answer. Guarded by the entry's mutex. */
     @Nullable Grant handedOver;
-    /** In flight until a thread of the client's has begun it, if one is to; guarded likewise. */
+    /** In flight until a client thread has begun the attempt, if one is needed. Guarded by the entry's mutex. */
     InFlightRequests.@Nullable Request untilBegun;
 
     private @Nullable RequestTime sent;
@@ -40,24 +40,24 @@ final class Round {
         return number == 1;
     }
 
-    /** Whether the store was asked to let the acquisition wait. */
+    /** Whether the request lets the acquisition wait on the store. */
     boolean askedToWait() {
         return request.waitMillis() > 0;
     }
 
-    /** Whether it had to end without an answer because its waiter's time was over, which says nothing about the store. */
+    /** Whether it ended without an answer because its waiter's time was over, which shows nothing about the store. */
     boolean isCutOff(long nowNanos) {
-        // A backend counts what is left in whole milliseconds.
+        // Backends count the remaining time in whole milliseconds.
         long roundedNanos = Math.min(2_000_000, timeoutNanos / 4);
         return untilDeadline && nowNanos - begunNanos >= timeoutNanos - roundedNanos;
     }
 
-    /** It is about to be sent: the thread that sends it says so, and the answer comes after that. */
+    /** Records when it is sent. The sending thread calls this before the send, and so before the answer. */
     void sentAt(RequestTime time) {
         sent = time;
     }
 
-    /** When it was sent; it has been. */
+    /** When it was sent; requires that it was. */
     RequestTime sent() {
         return Objects.requireNonNull(sent, "sent");
     }

@@ -5,62 +5,62 @@ import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
-/** How large the rounds of a {@link Backlog} are, and how long the pauses between them. Guarded by its mutex. */
+/** The size of the batches of a {@link Backlog}, and the pauses between them. Guarded by its mutex. */
 final class RoundPace {
-    static final int SMALLEST = 8;
+    static final int MIN_SIZE = 8;
 
-    private static final int LARGEST = 64;
+    private static final int MAX_SIZE = 64;
     private static final long FIRST_PAUSE_NANOS = 50_000_000;
     private static final long MIXED_PAUSE_NANOS = 200_000_000;
-    private static final long LONGEST_PAUSE_NANOS = 1_000_000_000;
+    private static final long MAX_PAUSE_NANOS = 1_000_000_000;
 
-    private int roundSize = SMALLEST;
+    private int batchSize = MIN_SIZE;
     private long pauseNanos;
     private int failed;
     private int confirmed;
     private int refused;
-    /** The latest round had failures. */
+    /** Whether the latest batch had failures. */
     private boolean failing;
-    /** It had nothing else, or there was none since the first failure. */
-    private volatile boolean dead;
+    /** Whether the latest batch had only failures, or there was no batch since the first failure. */
+    private volatile boolean down;
 
-    int roundSize() {
-        return roundSize;
+    int batchSize() {
+        return batchSize;
     }
 
-    /** How long to wait before the next round, with jitter. */
+    /** The pause before the next batch, with jitter. */
     long pauseNanos(Supplier<RandomGenerator> random) {
         return pauseNanos == 0 ? 0 : pauseNanos / 2 + random.get().nextLong(pauseNanos / 2);
     }
 
-    /** All of the latest requests failed; may be asked without the mutex. */
-    boolean isDead() {
-        return dead;
+    /** Whether all of the latest requests failed; may be called without the mutex. */
+    boolean isDown() {
+        return down;
     }
 
-    /** A request outside of the rounds failed: if it is the first one, the store counts as dead until a round says otherwise. */
+    /** Records a failure outside of the batches. After the first one the store counts as down until a batch shows otherwise. */
     void noteFailure() {
         if (!failing) {
             failing = true;
-            dead = true;
+            down = true;
             pauseNanos = FIRST_PAUSE_NANOS;
-            roundSize = SMALLEST;
+            batchSize = MIN_SIZE;
         }
     }
 
-    void beginRound() {
+    void beginBatch() {
         failed = 0;
         confirmed = 0;
         refused = 0;
     }
 
-    /** A round had nothing to do; if nothing waits at all, nothing fails any more. */
+    /** Records that no removal was due; if none waits at all, the failures are over. */
     void noteNothingDue(boolean nothingWaits) {
         failing &= !nothingWaits;
-        dead &= failing;
+        down &= failing;
     }
 
-    /** One request of the round has ended: null if it is confirmed. */
+    /** Records the end of one request of the batch; null if it was confirmed. */
     void noteAnswer(@Nullable LockException failure) {
         if (failure == null) {
             confirmed++;
@@ -71,17 +71,17 @@ final class RoundPace {
         }
     }
 
-    void endRound() {
+    void endBatch() {
         failing = failed > 0;
-        dead = failing && confirmed == 0 && refused == 0;
+        down = failing && confirmed == 0 && refused == 0;
         if (!failing && confirmed > 0) {
             pauseNanos = 0;
-            roundSize = Math.min(LARGEST, roundSize * 2);
+            batchSize = Math.min(MAX_SIZE, batchSize * 2);
         } else {
-            roundSize = SMALLEST;
+            batchSize = MIN_SIZE;
             pauseNanos = confirmed > 0
                     ? MIXED_PAUSE_NANOS
-                    : Math.min(LONGEST_PAUSE_NANOS, Math.max(FIRST_PAUSE_NANOS, pauseNanos * 2));
+                    : Math.min(MAX_PAUSE_NANOS, Math.max(FIRST_PAUSE_NANOS, pauseNanos * 2));
         }
     }
 }

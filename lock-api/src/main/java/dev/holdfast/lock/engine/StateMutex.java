@@ -10,19 +10,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Runs the transitions of one {@link LockEntry} one after the other. A transition only changes state; whatever calls out
- * (the backend, a waiter's thread, a log) it notes as an <em>effect</em>. The effects of a transition run after the mutex
- * was left, in order, on the same thread. So no call is made with the mutex held, and an answer that comes back at
- * once is the next transition.
+ * Runs the transitions of one {@link LockEntry} one after the other. A transition only changes state. Calls to the outside (the
+ * backend, a waiter's thread, a log) are recorded as <em>effects</em>, which run after the mutex is unlocked, in order, on the
+ * same thread. So no call is made with the mutex held, and an answer that arrives at once is the next transition.
  */
 final class StateMutex {
     private static final Logger LOG = LoggerFactory.getLogger(StateMutex.class);
 
     private final ReentrantLock mutex = new ReentrantLock();
     private final Runnable last;
-    /** Those of the present transition, if it has any. */
+    /** The effects of the present transition, if it has any. */
     private @Nullable Effects noted;
-    /** Those that threads are running: a list of one a thread. */
+    /** The effects that threads are running: one list per thread. */
     private @Nullable Effects running;
 
     /**
@@ -61,7 +60,7 @@ final class StateMutex {
         }
     }
 
-    /** Notes what is to be done after the present transition. */
+    /** Adds an effect that runs after the present transition. */
     void afterUnlock(Runnable effect) {
         Effects effects = noted;
         if (effects == null) {
@@ -72,9 +71,8 @@ final class StateMutex {
     }
 
     /**
-     * If this is a transition of an effect that the same thread is running, what it notes waits until that effect is done. So
-     * answers that come back at once, such as refusals of a thousand waiters in a row, are handled in a loop, not one inside
-     * the other.
+     * Returns the effects of this thread. If an effect runs this transition, the new effects wait until that effect has ended. So
+     * answers that arrive at once, such as refusals of a thousand waiters in a row, are handled in a loop instead of recursively.
      */
     private Effects ofThisThread() {
         Thread thread = Thread.currentThread();
@@ -101,7 +99,7 @@ final class StateMutex {
         }
     }
 
-    /** What this thread is to run now; null if there is nothing, or if it is running its effects already. */
+    /** The effects that this thread runs now; null if there are none, or if it is running its effects already. */
     private @Nullable Effects begin() {
         Effects mine = noted;
         noted = null;
@@ -133,7 +131,7 @@ final class StateMutex {
         }
     }
 
-    /** What one thread is to do: only that thread adds to it, under the mutex, and takes from it. */
+    /** The effects of one thread: only that thread adds to them, under the mutex, and removes from them. */
     private static final class Effects {
         final Thread thread;
         final Deque<Runnable> todo = new ArrayDeque<>(4);
@@ -152,7 +150,7 @@ final class StateMutex {
         }
     }
 
-    /** One effect that fails must not keep the others from being done. */
+    /** Runs one effect; a failure must not prevent the others. */
     private static void call(Runnable effect) {
         try {
             effect.run();
@@ -163,9 +161,9 @@ final class StateMutex {
 
     private static void report(Throwable failure) {
         try {
-            LOG.error("the lock engine failed to do what it had decided; please report this", failure);
+            LOG.error("a follow-up action of the lock engine failed; please report this", failure);
         } catch (Throwable ignored) {
-            // The log fails as well: nobody is left to be told, and what else was decided is still to be done.
+            // The log fails as well; the remaining effects must still run.
         }
     }
 }

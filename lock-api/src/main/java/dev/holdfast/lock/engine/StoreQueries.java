@@ -14,7 +14,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.LongFunction;
 
-/** What operators ask a store about its locks. Stateless; thread-safe. */
+/** The queries of operators to a store about its locks. Stateless; thread-safe. */
 final class StoreQueries {
     private final EngineContext engine;
     private final BlockingCalls calls;
@@ -34,7 +34,8 @@ final class StoreQueries {
                     + " keeps locks in a way that cannot be listed; ask for the holder of one lock by its name");
         }
         LockListing page = answer(asked, timeoutMillis -> engine.backend().list(prefix, limit, timeoutMillis));
-        return new LockListing(page.locks().stream().map(StoreQueries::told).toList(), page.more());
+        return new LockListing(
+                page.locks().stream().map(StoreQueries::withPublicToken).toList(), page.more());
     }
 
     List<StoreFinding> examine() {
@@ -45,17 +46,17 @@ final class StoreQueries {
     Optional<HolderInfo> holder(String name) {
         requireOpen(name);
         return answer(name, timeoutMillis -> engine.backend().holder(name, timeoutMillis))
-                .map(StoreQueries::told);
+                .map(StoreQueries::withPublicToken);
     }
 
     List<HolderInfo> holders(String name) {
         requireOpen(name);
         return answer(name, timeoutMillis -> engine.backend().holders(name, timeoutMillis)).stream()
-                .map(StoreQueries::told)
+                .map(StoreQueries::withPublicToken)
                 .toList();
     }
 
-    /** Changes the limit of a name's permits; returns the one that the store has now. */
+    /** Changes the limit of a name's permits; returns the limit that the store has afterwards. */
     int changeLimit(String name, int from, int to) {
         requireOpen(name);
         return answer(name, timeoutMillis -> engine.backend().changeLimit(name, from, to, timeoutMillis));
@@ -79,13 +80,15 @@ final class StoreQueries {
         }
     }
 
-    private static ListedLock told(ListedLock lock) {
+    private static ListedLock withPublicToken(ListedLock lock) {
         return new ListedLock(
-                lock.name(), lock.holders().stream().map(StoreQueries::told).toList(), lock.waiters());
+                lock.name(),
+                lock.holders().stream().map(StoreQueries::withPublicToken).toList(),
+                lock.waiters());
     }
 
-    /** With the token that its lease reports, before any hand-off. */
-    private static HolderInfo told(HolderInfo holder) {
+    /** Replaces the store's token with the one that the lease reports before any hand-off. */
+    private static HolderInfo withPublicToken(HolderInfo holder) {
         return new HolderInfo(
                 holder.who(),
                 holder.host(),

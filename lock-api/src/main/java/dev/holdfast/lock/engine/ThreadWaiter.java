@@ -21,9 +21,9 @@ final class ThreadWaiter extends Waiter {
     }
 
     /**
-     * Blocks until the state is decided, making the attempts of a blocking backend on this thread.
+     * Blocks until the waiter is decided, and makes the attempts of a blocking backend on this thread.
      *
-     * @param interruptible whether an interrupt ends the wait; otherwise the flag is set again on return
+     * @param interruptible whether an interrupt ends the wait; otherwise the flag is restored on return
      */
     void await(LockEntry entry, Ticker ticker, boolean interruptible) throws InterruptedException {
         boolean interrupted = false;
@@ -53,22 +53,22 @@ final class ThreadWaiter extends Waiter {
     }
 
     private void run(Runnable attempt, LockEntry entry) {
-        attempting = attempt;
+        currentAttempt = attempt;
         try {
             attempt.run();
         } catch (RuntimeException | Error e) {
             entry.cancel(this);
             throw e;
         } finally {
-            attempting = null;
+            currentAttempt = null;
         }
-        if (absent) {
-            entry.comeBack(this);
+        if (stuckInDriver) {
+            entry.requeue(this);
         }
     }
 
     private void park(LockEntry entry, Ticker ticker) {
-        if (waitsForever() || triesOnce()) { // no deadline to look at: one try ends with its attempt
+        if (waitsForever() || triesOnce()) { // no deadline to check: a single try ends with its attempt
             LockSupport.park(entry);
             return;
         }

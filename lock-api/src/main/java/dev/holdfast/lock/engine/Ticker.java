@@ -16,9 +16,9 @@ interface Ticker {
         }
     };
 
-    /** Monotonic nanoseconds of arbitrary origin; compare by difference only. */
+    /** Monotonic nanoseconds of arbitrary origin; only differences are meaningful. */
     long nanos();
 
-    /** Wall-clock milliseconds; only ever used to end a lease earlier, see {@link Validity}. */
+    /** Wall-clock milliseconds; only used to end a lease earlier, see {@link Validity}. */
     long wallMillis();
 }

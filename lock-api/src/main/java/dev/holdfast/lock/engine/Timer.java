@@ -9,7 +9,7 @@ interface Timer {
      * Runs a task once.
      *
      * @param delayNanos from now; zero or less runs it as soon as possible
-     * @param task never blocks, never throws
+     * @param task must not block or throw
      * @return cancels the task if it has not begun
      */
     Subscription after(long delayNanos, Runnable task);

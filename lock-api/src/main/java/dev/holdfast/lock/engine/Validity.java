@@ -1,13 +1,13 @@
 package dev.holdfast.lock.engine;
 
 /**
- * Until when a grant or renewal may be relied upon: {@code sent + lease·(1 − ρ) − m} with ρ = 1 % for the drift between
- * the clocks of two machines and m = max(50 ms, 2 % of the lease) for scheduling, scaled down to a tenth for very short
- * leases. {@code sent} is the monotonic time before the acknowledged request was sent, so the server's own count began
- * later and ends later.
+ * Until when a holder may rely on a grant or renewal: {@code sent + lease·(1 − ρ) − m} with ρ = 1 % for the drift between the
+ * clocks of two machines and m = max(50 ms, 2 % of the lease) for scheduling, scaled down to a tenth for very short leases.
+ * {@code sent} is the monotonic time before the acknowledged request was sent, so the server's own lease began later and ends
+ * later.
  *
- * <p>The monotonic clock of most systems stands still while the machine is suspended. The wall clock does not: if it
- * says that the lease has passed, the lease has ended too. It can only shorten a lease, never extend one.
+ * <p>The monotonic clock of most systems stops while the machine is suspended. The wall clock does not: if it shows that the
+ * lease has passed, the lease has ended too. It can only shorten a lease, never extend one.
  *
  * @param untilNanos exclusive end on the monotonic clock
  * @param untilWallMillis exclusive end on the wall clock
@@ -19,7 +19,7 @@ record Validity(long untilNanos, long untilWallMillis) {
         return new Validity(sentNanos + usableNanos, sentWallMillis + usableNanos / 1_000_000 + 1);
     }
 
-    /** How much of a lease a holder may rely on. */
+    /** The part of a lease that a holder may rely on. */
     static long usableNanos(long leaseMillis) {
         long leaseNanos = leaseMillis * 1_000_000;
         long margin = Math.min(Math.max(50_000_000, leaseNanos / 50), leaseNanos / 10);
@@ -32,7 +32,7 @@ record Validity(long untilNanos, long untilWallMillis) {
         return ticker.wallMillis() < untilWallMillis ? byMonotonic : Math.min(0, byMonotonic);
     }
 
-    /** The one that lasts longer. */
+    /** The later of the two. */
     Validity or(Validity other) {
         return other.untilNanos - untilNanos > 0 ? other : this;
     }

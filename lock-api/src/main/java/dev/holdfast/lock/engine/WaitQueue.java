@@ -6,7 +6,7 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The local FIFO queue of a {@link LockEntry}, and how its waiters are told how they ended; any waiter leaves in constant
+ * The local FIFO queue of a {@link LockEntry}, which also notifies its waiters of their outcome; any waiter leaves in constant
  * time. Guarded by the entry's mutex.
  */
 final class WaitQueue {
@@ -63,13 +63,13 @@ final class WaitQueue {
         return true;
     }
 
-    /** Tells a waiter how it ended. */
+    /** Decides a waiter and notifies it. */
     void decide(Waiter waiter, Waiter.State state) {
         waiter.state = state;
-        if (waiter.announced && state != Waiter.State.GRANTED && engine.events().areHeard()) {
+        if (waiter.announced && state != Waiter.State.GRANTED && engine.events().hasListeners()) {
             AttemptOutcome outcome = waiter.outcome();
             Duration waited = Duration.ofNanos(engine.nanos() - waiter.sinceNanos);
-            engine.events().tell(listener -> listener.gaveUp(name, waited, outcome));
+            engine.events().publish(listener -> listener.gaveUp(name, waited, outcome));
         }
         if (waiter.thread() != Thread.currentThread()) {
             mutex.afterUnlock(waiter::wakeUp);
@@ -81,8 +81,8 @@ final class WaitQueue {
         decide(waiter, Waiter.State.FAILED);
     }
 
-    /** The store's answer was for somebody else: those who do not wait for another one are done. */
-    void tellBusy() {
+    /** Ends the waiters that do not wait for another answer as busy. */
+    void finishBusy() {
         for (Waiter waiter = head; waiter != null; ) {
             Waiter next = waiter.after;
             if (waiter.takesNextAnswer()) {
@@ -94,12 +94,12 @@ final class WaitQueue {
     }
 
     /**
-     * An attempt failed: those who do not wait for better times are done.
+     * Fails the waiters that do not wait for a retry.
      *
-     * @param mayPass whether trying again may help; if not, the first one is done as well
-     * @param failingNanos for how long there have been failures only
+     * @param mayPass whether a retry may succeed; if not, the first waiter fails as well
+     * @param failingNanos for how long there have been only failures
      */
-    void tellFailed(LockException failure, boolean mayPass, long failingNanos) {
+    void finishFailed(LockException failure, boolean mayPass, long failingNanos) {
         Waiter first = head;
         for (Waiter waiter = first; waiter != null; ) {
             Waiter next = waiter.after;
@@ -112,8 +112,8 @@ final class WaitQueue {
     }
 
     private boolean givesUp(Waiter waiter, long failingNanos) {
-        long patience = engine.unavailableTimeoutNanos();
+        long limitNanos = engine.unavailableTimeoutNanos();
         long waitedNanos = engine.nanos() - waiter.sinceNanos;
-        return waiter.takesNextAnswer() || waiter.waitsForever() && Math.min(failingNanos, waitedNanos) >= patience;
+        return waiter.takesNextAnswer() || waiter.waitsForever() && Math.min(failingNanos, waitedNanos) >= limitNanos;
     }
 }

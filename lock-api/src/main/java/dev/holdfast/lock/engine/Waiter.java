@@ -9,8 +9,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One caller that wants a lock: a node of a {@link LockEntry}'s local queue. Its fields change under the entry's
- * mutex only; {@link #state} may be read without it.
+ * One caller that waits for a lock: a node of a {@link LockEntry}'s local queue. Its fields change under the entry's mutex only;
+ * {@link #state} may be read without it.
  */
 abstract class Waiter {
     enum State {
@@ -18,25 +18,25 @@ abstract class Waiter {
         WAITING,
         /** {@link #hold} is set. */
         GRANTED,
-        /** Somebody else has the lock, and this caller does not wait any longer. */
+        /** Another owner holds the lock, and this caller does not wait any longer. */
         BUSY,
         /** {@link #failure} is set. */
         FAILED,
-        /** The caller left. */
+        /** The caller stopped waiting. */
         CANCELLED
     }
 
     final LockOptions options;
-    /** Whether the hold is to belong to a lease, which closes it, rather than to the calling thread, which unlocks it. */
+    /** Whether a lease owns the hold and closes it, rather than the calling thread, which unlocks it. */
     final boolean asLease;
-    /** The thread that asks: the owner of a {@code lock} hold, and where a lease was asked for. */
+    /** The calling thread: the owner of a {@code lock} hold, or the thread that requested a lease. */
     final Thread requester = Thread.currentThread();
     /** How long the caller waits: zero for one try, {@link #FOREVER}, or a time. */
     final long timeoutNanos;
-    /** The same, or longer once its time has passed without any answer: see {@link #awaitOneAnswer}. */
-    private volatile long patienceNanos;
+    /** The same, or longer after {@link #awaitNextAnswer}. */
+    private volatile long waitLimitNanos;
 
-    /** When it began to wait, by the monotonic clock. */
+    /** When it began to wait, on the monotonic clock. */
     final long sinceNanos;
 
     static final long FOREVER = Durations.FOREVER;
@@ -45,15 +45,15 @@ abstract class Waiter {
 
     @Nullable Hold hold;
 
-    /** It was granted a hold to read, of a thread that has the lock alone. */
+    /** Whether it was granted a read hold under its thread's own exclusive lock. */
     boolean reading;
 
     @Nullable LockException failure;
-    /** Whether the listeners were told that it began, and so are to be told how it ended. */
+    /** Whether the listeners were notified of the start, and so must be notified of the outcome. */
     boolean announced;
 
-    /** Whether an attempt was out, or about to be, when it came. */
-    boolean cameToAttempt;
+    /** Whether an attempt was in flight, or about to be sent, when it was queued. */
+    boolean joinedDuringAttempt;
 
     /** Links of the queue, guarded by the entry's mutex. */
     @Nullable Waiter before;
@@ -63,25 +63,28 @@ abstract class Waiter {
     boolean queued;
 
     /** The attempt that the caller's own thread is making. */
-    volatile @Nullable Runnable attempting;
-    /** That attempt does not return: until then the caller is not in the queue. Set and cleared by the {@link LockEntry}. */
-    volatile boolean absent;
+    volatile @Nullable Runnable currentAttempt;
+    /**
+     * Whether that attempt does not return: until it does, the caller is not in the queue. Set and cleared by the {@link
+     * LockEntry}.
+     */
+    volatile boolean stuckInDriver;
 
-    /** A blocking attempt that is to be made for this caller: by its thread, or by one of the client's if it has none. */
+    /** A blocking attempt for this caller: made by its thread, or by a client thread if it is asynchronous. */
     private final AtomicReference<@Nullable Runnable> task = new AtomicReference<>();
 
     Waiter(LockOptions options, boolean asLease, long timeoutNanos, long sinceNanos) {
         this.options = options;
         this.asLease = asLease;
         this.timeoutNanos = timeoutNanos;
-        this.patienceNanos = timeoutNanos;
+        this.waitLimitNanos = timeoutNanos;
         this.sinceNanos = sinceNanos;
     }
 
     /** The thread that waits, or null for an asynchronous caller. */
     abstract @Nullable Thread thread();
 
-    /** Tells the caller that its state has changed or that it has a task. Called without any mutex held. */
+    /** Notifies the caller that its state has changed or that it has a task. Called without any mutex held. */
     abstract void wakeUp();
 
     final boolean triesOnce() {
@@ -94,25 +97,24 @@ abstract class Waiter {
 
     /** Nanoseconds until the caller's deadline, at least zero. */
     final long remainingNanos(long nowNanos) {
-        return waitsForever() ? FOREVER : Math.max(0, patienceNanos - (nowNanos - sinceNanos));
+        return waitsForever() ? FOREVER : Math.max(0, waitLimitNanos - (nowNanos - sinceNanos));
     }
 
     /**
-     * Its time has passed and the first answer is still out: from now on it takes whatever that is, like one that asks
-     * once.
+     * Lets a caller whose time has passed wait for the pending first answer, like a caller that tries once.
      *
-     * @param totalNanos how long it waits for that in all, counted from {@link #sinceNanos}
+     * @param totalNanos the new limit of the wait, counted from {@link #sinceNanos}
      */
-    final void awaitOneAnswer(long totalNanos) {
-        patienceNanos = totalNanos;
+    final void awaitNextAnswer(long totalNanos) {
+        waitLimitNanos = totalNanos;
     }
 
     /** Whether the next answer decides it. */
     final boolean takesNextAnswer() {
-        return triesOnce() || patienceNanos != timeoutNanos;
+        return triesOnce() || waitLimitNanos != timeoutNanos;
     }
 
-    /** How an attempt ended that was not granted. */
+    /** The outcome of a wait that ended without a grant. */
     final AttemptOutcome outcome() {
         return switch (state) {
             case BUSY -> triesOnce() ? AttemptOutcome.BUSY : AttemptOutcome.TIMEOUT;
@@ -132,7 +134,7 @@ abstract class Waiter {
         return task.get() == null ? null : task.getAndSet(null);
     }
 
-    /** On a thread of the client's: makes the attempt, unless the caller has left or the attempt has failed meanwhile. */
+    /** Makes the attempt on a client thread, unless the caller has left or the attempt has failed meanwhile. */
     final void runTask() {
         Runnable attempt = takeTask();
         if (attempt != null) {

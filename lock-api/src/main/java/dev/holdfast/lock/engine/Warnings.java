@@ -6,15 +6,15 @@ import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Sums up warnings of one kind: the first is logged as it is, those of the ten seconds after it are counted, and one line
- * tells their number. So an outage costs a line an interval, not one for each lock.
+ * Sums up warnings of one kind: the first is logged at once, those of the next ten seconds are counted, and one line reports
+ * their number. So an outage costs a line per interval, not one per lock.
  */
 final class Warnings {
     static final long INTERVAL_NANOS = 10_000_000_000L;
 
-    private static final int MOST_NAMES = 5;
+    private static final int MAX_NAMES = 5;
 
-    /** Logs how many there were besides, whose the first of them were, and the latest. */
+    /** Logs the number of further warnings, the first of their locks, and the latest warning. */
     interface Summary {
         void log(long count, String names, String latest);
     }
@@ -33,14 +33,14 @@ final class Warnings {
         this.summary = summary;
     }
 
-    /** Notes a warning; true if it is to be logged now, false if it will be part of a summary. */
-    boolean isFirst(String name, String warning) {
+    /** Records a warning; returns true if it must be logged now, false if it becomes part of a summary. */
+    boolean note(String name, String warning) {
         mutex.lock();
         try {
             if (counting) {
                 counted++;
                 latest = warning;
-                if (names.size() < MOST_NAMES) {
+                if (names.size() < MAX_NAMES) {
                     names.add("'" + LockName.printable(name) + "'");
                 }
                 return false;
@@ -54,7 +54,7 @@ final class Warnings {
         }
     }
 
-    /** Logs what was counted, if anything; also called when the client closes. */
+    /** Logs the counted warnings, if any; also called when the client closes. */
     void sumUp() {
         long count;
         String first;
@@ -80,7 +80,7 @@ final class Warnings {
         }
     }
 
-    /** How many lines there have been so far. */
+    /** The number of lines that were logged. */
     int lines() {
         mutex.lock();
         try {

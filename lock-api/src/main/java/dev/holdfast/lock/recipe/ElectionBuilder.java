@@ -9,7 +9,7 @@ import java.time.Duration;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** Collects and checks what an election needs. */
+/** Collects and validates the settings of an election. */
 final class ElectionBuilder implements Election.Builder {
     private static final int STOP_SHARE = 3;
 
@@ -53,7 +53,8 @@ final class ElectionBuilder implements Election.Builder {
     @Override
     public Election start() {
         if (elected == null) {
-            throw new IllegalStateException("election '" + name + "': onElected is missing; say what the leader does");
+            throw new IllegalStateException(
+                    "election '" + name + "': onElected is missing; set the callback for the leader");
         }
         DistributedLock lock = options == null ? client.lock(name) : client.lock(name, options);
         LockOptions used = lock.options();

@@ -50,7 +50,7 @@ final class LeasesInOrder implements MultiLease {
     @Override
     public void ensure(Duration validity) {
         leases.forEach(lease -> lease.ensure(validity));
-        if (remaining().compareTo(validity) < 0) { // the first may have run on while the last was renewed
+        if (remaining().compareTo(validity) < 0) { // the first lease has aged while the last was renewed
             leases.forEach(lease -> lease.ensure(validity));
         }
     }

@@ -8,14 +8,14 @@ import java.util.Collection;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** The way in: what implementations of {@link LockClient} call. */
+/** Entry point for implementations of {@link LockClient}. */
 public final class Recipes {
     private Recipes() {}
 
     /**
-     * Makes a multi-lock of a client's locks.
+     * Creates a multi-lock of a client's locks.
      *
-     * @param client whose locks
+     * @param client the client that acquires the locks
      * @param names their names
      * @param options the options of the acquisitions; null for the client's own
      * @param nanos a monotonic clock in nanoseconds
@@ -28,9 +28,9 @@ public final class Recipes {
     }
 
     /**
-     * Begins an election on a client's lock.
+     * Returns a builder for an election that uses a client's lock.
      *
-     * @param client whose lock
+     * @param client the client that acquires the lock
      * @param name the lock's name
      * @return a builder
      * @throws IllegalArgumentException if the name is not acceptable

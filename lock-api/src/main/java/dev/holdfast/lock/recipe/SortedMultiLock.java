@@ -83,7 +83,7 @@ final class SortedMultiLock implements MultiLock {
             }
             MultiLease leases = new LeasesInOrder(names, acquired);
             if (!leases.isValid()) {
-                leases.ensure(Duration.ZERO); // a lease that was lost during the wait is told here
+                leases.ensure(Duration.ZERO); // throws if a lease was lost during the wait
             }
             complete = true;
             return leases;
@@ -98,7 +98,7 @@ final class SortedMultiLock implements MultiLock {
         try {
             new LeasesInOrder(names.subList(0, acquired.size()), acquired).close();
         } catch (LeaseLostException lost) {
-            // It tells the caller nothing: it did not get the locks anyway.
+            // The caller does not get the locks anyway.
             return;
         }
     }
@@ -108,12 +108,12 @@ final class SortedMultiLock implements MultiLock {
         return "MultiLock" + names;
     }
 
-    /** One way to ask for one lock; null if somebody else has it. */
+    /** One way to acquire one lock; returns null if another holder has it. */
     private interface Attempt {
         @Nullable Lease acquire(DistributedLock lock) throws InterruptedException;
     }
 
-    /** The one deadline of all locks. */
+    /** The common deadline of all locks. */
     private final class Deadline {
         private final long startNanos = nanos.getAsLong();
         private final Duration timeout;

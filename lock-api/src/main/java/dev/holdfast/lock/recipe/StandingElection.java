@@ -23,19 +23,20 @@ import org.slf4j.event.Level;
 /**
  * The candidacy of one process.
  *
- * <p>One thread does everything in turn, so that no two steps can overlap: it waits for the lock, starts the callback on a
- * thread of its own, waits until the leadership is to end (resigned, closed, failed, lost or in danger), ends it, waits for the
- * callback, calls {@code onRevoked}, releases the lock, pauses, and begins again. Others only set a wish under the mutex and
- * signal. In danger is a lease that has not been renewed until only the time to stop is left of it; the next look is taken
- * when that could be so at the earliest, since a lease's remaining time only grows by renewals, or at its loss.
+ * <p>One thread performs all steps in sequence, so that no two of them overlap. It waits for the lock, starts the callback on
+ * a separate thread, and waits until the leadership has to end: because it was resigned, closed or lost, because the callback
+ * failed, or because the lease is in danger. Then it ends the leadership, waits for the callback, calls {@code onRevoked},
+ * releases the lock, pauses, and starts again. Other threads only set a flag under the mutex and signal. A lease is in danger
+ * once no more than the stop time remains of it. A lease's remaining time grows only by renewals, so the thread sleeps until
+ * the earliest time at which that can happen, or until the loss is signalled.
  */
 final class StandingElection implements Election {
     private static final Logger LOG = LoggerFactory.getLogger(Election.class);
-    private static final long SHORTEST_BACK_OFF_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
-    private static final int LONGEST_BACK_OFF_DOUBLINGS = 6;
+    private static final long MIN_BACK_OFF_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    private static final int MAX_BACK_OFF_DOUBLINGS = 6;
     private static final long LONG_TERM_NANOS = TimeUnit.MINUTES.toNanos(1);
-    private static final Duration SHORTEST_PAUSE = Duration.ofSeconds(1);
-    private static final Duration LONGEST_PAUSE = Duration.ofDays(365);
+    private static final Duration MIN_PAUSE = Duration.ofSeconds(1);
+    private static final Duration MAX_PAUSE = Duration.ofDays(365);
 
     private final LockClient client;
     private final DistributedLock lock;
@@ -57,10 +58,10 @@ final class StandingElection implements Election {
     private volatile @Nullable Term term;
 
     /**
-     * What a test has in a way of its own.
+     * The environment, replaced in tests.
      *
-     * @param patienceMillis how long a callback may run on before that is logged
-     * @param nanos a monotonic clock in nanoseconds, by which a leadership was long or short
+     * @param patienceMillis how long an interrupted callback may keep running before a warning is logged
+     * @param nanos a monotonic clock in nanoseconds, which measures the length of a leadership
      * @param starter starts a thread
      */
     record Surroundings(long patienceMillis, LongSupplier nanos, Consumer<Thread> starter) {
@@ -107,7 +108,8 @@ final class StandingElection implements Election {
                 finish();
                 return;
             } catch (RuntimeException | Error e) {
-                // Also a thread that cannot be started, and a store that refuses for now: it stands again.
+                // Includes a thread that cannot be started and a store that refuses the request: the election stands
+                // again.
                 failed = true;
                 LOG.atLevel(failures == 0 ? Level.WARN : Level.DEBUG)
                         .log("election '{}': failed, and stands again: {}", lock.name(), e.toString());
@@ -118,12 +120,12 @@ final class StandingElection implements Election {
                 }
             }
             failures = failed ? failures + 1 : 0;
-            await(Math.max(pauseNanos(), failed ? backOffNanos(failures) : 0));
+            await(Math.max(takePauseNanos(), failed ? backOffNanos(failures) : 0));
         }
         finish();
     }
 
-    /** Waits for the lock; null if the election was closed meanwhile. */
+    /** Waits for the lock; returns null if the election was closed meanwhile. */
     private @Nullable Lease ask() {
         guarded(() -> asking = !closed);
         if (!asking) {
@@ -143,7 +145,7 @@ final class StandingElection implements Election {
         }
     }
 
-    /** False if the callback failed, or the leadership was soon over without being resigned. */
+    /** Returns false if the callback failed, or if a short leadership ended without a resignation. */
     private boolean lead(Lease lease) {
         Term now = new Term(lease, stopTime, this::signal);
         long beganNanos = surroundings.nanos().getAsLong();
@@ -162,7 +164,7 @@ final class StandingElection implements Election {
         try {
             surroundings.starter().accept(last);
             awaitReturn(last, now);
-        } catch (Error noThread) { // it is called in any case
+        } catch (Error noThread) { // onRevoked runs in any case
             guarded(() -> calling = thread);
             call(revoked, now, "onRevoked");
         }
@@ -211,7 +213,7 @@ final class StandingElection implements Election {
         }
     }
 
-    /** Returns when this process has to stop leading. */
+    /** Blocks until this process has to stop leading. */
     private void awaitEnd(Term now) {
         mutex.lock();
         try {
@@ -227,14 +229,14 @@ final class StandingElection implements Election {
         }
     }
 
-    /** Waits for a callback's end, however long that takes: no second callback before the first has returned. */
+    /** Waits without a limit until a callback has returned, since two callbacks must not overlap. */
     private void awaitReturn(Thread callback, Term now) {
-        boolean told = false;
+        boolean reported = false;
         while (callback.isAlive()) {
             try {
                 callback.join(surroundings.patienceMillis());
-                if (callback.isAlive() && !told) {
-                    told = true;
+                if (callback.isAlive() && !reported) {
+                    reported = true;
                     LOG.warn(
                             "election '{}' (token {}): the leadership has ended, but its callback still runs; until it"
                                     + " returns, this process does not stand again; let it end when it is interrupted",
@@ -252,7 +254,7 @@ final class StandingElection implements Election {
             lease.close();
         } catch (LeaseLostException e) {
             LOG.debug("election '{}': {}", lock.name(), e.getMessage());
-        } catch (RuntimeException | Error e) { // this thread goes on: it alone ends the candidacy
+        } catch (RuntimeException | Error e) { // this thread must survive: only it can end the candidacy
             LOG.warn(
                     "election '{}' (token {}): the lock was not released; it ends with its lease",
                     lock.name(),
@@ -261,8 +263,8 @@ final class StandingElection implements Election {
         }
     }
 
-    /** How long not to stand, as the last yield says; each is asked for once. */
-    long pauseNanos() {
+    /** Returns the pause that the last yield requested, and clears it. */
+    long takePauseNanos() {
         mutex.lock();
         try {
             long nanos = pause.toNanos();
@@ -274,11 +276,11 @@ final class StandingElection implements Election {
     }
 
     static long backOffNanos(int failures) {
-        long nanos = SHORTEST_BACK_OFF_NANOS << Math.min(failures - 1, LONGEST_BACK_OFF_DOUBLINGS);
+        long nanos = MIN_BACK_OFF_NANOS << Math.min(failures - 1, MAX_BACK_OFF_DOUBLINGS);
         return nanos / 2 + ThreadLocalRandom.current().nextLong(nanos);
     }
 
-    /** Waits for a time, or until the election is closed. */
+    /** Waits for the given time, or until the election is closed. */
     private void await(long nanos) {
         mutex.lock();
         try {
@@ -295,7 +297,7 @@ final class StandingElection implements Election {
         try {
             return changed.awaitNanos(nanos);
         } catch (InterruptedException e) {
-            return nanos; // an interrupt that came too late for the wait for the lock
+            return nanos; // the interrupt was meant for the wait for the lock, which is over
         }
     }
 
@@ -356,8 +358,8 @@ final class StandingElection implements Election {
             if (!isLeader()) {
                 return false;
             }
-            Duration bounded = length.compareTo(LONGEST_PAUSE) > 0 ? LONGEST_PAUSE : length;
-            pause = bounded.compareTo(SHORTEST_PAUSE) < 0 ? SHORTEST_PAUSE : bounded;
+            Duration bounded = length.compareTo(MAX_PAUSE) > 0 ? MAX_PAUSE : length;
+            pause = bounded.compareTo(MIN_PAUSE) < 0 ? MIN_PAUSE : bounded;
             resigning = true;
             changed.signalAll();
             return true;

@@ -7,8 +7,8 @@ import java.time.Duration;
 import java.util.concurrent.CompletionStage;
 
 /**
- * A leadership: a lease that stops counting before it ends. Once seen invalid it stays so: a session in doubt may recover, but a
- * leader that has seen it has stopped, and would never begin again.
+ * A leadership: it becomes invalid some time before its lease ends. Once observed to be invalid it stays invalid. A suspect
+ * session may recover, but the leader has already stopped and would not start again.
  */
 final class Term implements Leadership {
     private final Lease lease;
@@ -16,7 +16,7 @@ final class Term implements Leadership {
     private final Runnable seenInvalid;
     private volatile boolean ended;
 
-    /** The store may have granted a shorter lease than was asked for: what is left of it bounds the time to stop. */
+    /** The store may have granted a shorter lease than requested; the stop time is at most half of what remains. */
     Term(Lease lease, Duration longestStopTime, Runnable seenInvalid) {
         this.lease = lease;
         Duration half = lease.remaining().dividedBy(2);
@@ -24,12 +24,12 @@ final class Term implements Leadership {
         this.seenInvalid = seenInvalid;
     }
 
-    /** From now on it does not count. */
+    /** Makes this leadership invalid. */
     void end() {
         ended = true;
     }
 
-    /** How long to wait before looking again whether the lease is in danger; zero or less if it is. */
+    /** Returns how long to wait before checking the lease again; zero or less if it is in danger. */
     long nanosUntilDanger() {
         return isValid() ? lease.remaining().minus(stopTime).toNanos() : 0;
     }

@@ -1,9 +1,9 @@
 /**
- * What is made of locks: multi-locks and elections. {@link dev.holdfast.lock.recipe.Recipes} is the way in; it stands on the
- * public API alone, so that whatever a backend promises for its locks holds for these too.
+ * Multi-locks and elections, built from locks. The entry point is {@link dev.holdfast.lock.recipe.Recipes}. The package uses
+ * only the public API, so that the guarantees of a backend's locks hold here too.
  *
- * <p>Users call {@link dev.holdfast.lock.LockClient#lockAll} and {@link dev.holdfast.lock.LockClient#election}; this package is
- * for those who implement or wrap a {@link dev.holdfast.lock.LockClient}.
+ * <p>Users call {@link dev.holdfast.lock.LockClient#lockAll} and {@link dev.holdfast.lock.LockClient#election}; this package
+ * is for code that implements or wraps a {@link dev.holdfast.lock.LockClient}.
  */
 @NullMarked
 package dev.holdfast.lock.recipe;

@@ -5,20 +5,21 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One attempt to acquire a lock. Immutable.
+ * An attempt to acquire a lock. Immutable.
  *
- * @param acquisition whose attempt it is, and what it asks for
- * @param leaseMillis the lease asked for, in milliseconds
- * @param waitMillis for how long the caller is going to wait if the lock is busy, in milliseconds; zero: not at all,
- *     so that nothing may be left on the server; {@link Long#MAX_VALUE}: without limit
- * @param fair whether strict order between processes is asked for
- * @param ticket from the last {@link AcquireResult.Busy} of the same acquisition, or null at the first attempt
- * @param timeoutMillis how long the engine waits for this attempt's answer
- * @param identity who asks, to be kept with the grant for {@link LockBackend#holder}
- * @param onHandOver takes the grant if the server makes this acquisition the holder after it has answered this attempt with
- *     {@link AcquireResult.Busy}: the grant's lease counts from when this attempt was sent, however late this comes, so it is no longer
- *     than what is certain from then on. It may be shorter than what was asked for, and is renewed soon. For the acquisition's latest
- *     attempt only, at most once, from any thread; null if the caller does not take it. See {@link BackendInfo#handsOver}
+ * @param acquisition the acquisition that makes the attempt, and its demand
+ * @param leaseMillis the requested lease, in milliseconds
+ * @param waitMillis how long the caller will wait if the lock is busy, in milliseconds; zero if it does not wait, in which
+ *     case nothing may be left on the server; {@link Long#MAX_VALUE} for no limit
+ * @param fair whether strict order between processes is requested
+ * @param ticket the ticket of the same acquisition's last {@link AcquireResult.Busy}, or null for the first attempt
+ * @param timeoutMillis how long the engine waits for this attempt's answer, in milliseconds
+ * @param identity the requesting process, to be stored with the grant for {@link LockBackend#holder}
+ * @param onHandOver receives the grant if the server makes this acquisition the holder after it has answered this attempt
+ *     with {@link AcquireResult.Busy}. The engine counts the grant's lease from the time at which this attempt was sent,
+ *     however late the call comes. So the backend reports no longer lease than is certain from that time on; it may be
+ *     shorter than the requested one, and is renewed soon. Called at most once, from any thread, and only for the
+ *     acquisition's latest attempt; null if the caller does not accept a hand-over. See {@link BackendInfo#handsOver}
  */
 public record AcquireRequest(
         AcquisitionId acquisition,
@@ -31,7 +32,7 @@ public record AcquireRequest(
         @Nullable Consumer<Grant> onHandOver) {
 
     /**
-     * Makes a request of a caller to whom nothing is handed over.
+     * Creates a request of a caller that does not accept a hand-over.
      *
      * @param acquisition as above
      * @param leaseMillis as above
@@ -53,7 +54,7 @@ public record AcquireRequest(
     }
 
     /**
-     * Returns what is asked for: one of {@link BackendInfo#demands}.
+     * Returns the demand, whose kind is one of {@link BackendInfo#demands}.
      *
      * @return the acquisition's demand
      */

@@ -13,16 +13,16 @@ public sealed interface AcquireResult {
     record Granted(Grant grant) implements AcquireResult {}
 
     /**
-     * Somebody else has the lock.
+     * Another acquisition has the lock.
      *
-     * @param remainingMillis how long the present holder's lease still runs, in milliseconds; -1 if not known
-     * @param ticket this acquisition's place in the store's queue, or null if nothing is left on the server
+     * @param remainingMillis how long the current holder's lease still runs, in milliseconds; -1 if unknown
+     * @param ticket identifies this acquisition's entry in the store's queue; null if nothing is left on the server
      */
     record Busy(long remainingMillis, @Nullable Ticket ticket) implements AcquireResult {}
 
     /**
-     * The name's permits are limited to another number than the {@linkplain dev.holdfast.lock.Demand.Permits#limit() one that
-     * was asked with}. Nothing of this acquisition is left on the server, not even a place that it had in the queue.
+     * The stored limit of the name's permits differs from the {@linkplain dev.holdfast.lock.Demand.Permits#limit() requested
+     * one}. Nothing of this acquisition is left on the server, not even an earlier entry in the queue.
      *
      * @param limit the stored limit, positive
      */

@@ -6,13 +6,14 @@ import dev.holdfast.lock.Demand;
  * The identity of one acquisition, from its first attempt to its release. Immutable.
  *
  * @param name the lock's name, valid by {@link LockName}
- * @param owner the identity of this acquisition, never used for another one
- * @param demand what it asks for: never changes, so that a request about it can go straight to where a store keeps such
+ * @param owner the unique owner id of this acquisition
+ * @param demand its demand; it never changes, so that requests for this acquisition can go directly to where the store keeps
+ *     such demands
  */
 public record AcquisitionId(String name, OwnerId owner, Demand demand) {
 
     /**
-     * Makes the identity of an acquisition of a lock for itself alone.
+     * Creates the identity of an exclusive acquisition.
      *
      * @param name as above
      * @param owner as above

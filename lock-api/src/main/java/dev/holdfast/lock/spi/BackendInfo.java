@@ -33,10 +33,10 @@ public final class BackendInfo {
     }
 
     /**
-     * Begins the description of a backend. The shortest lease and both polls have to be given. All else is false, and
-     * the only demand is an exclusive one.
+     * Returns a builder for a backend's description. The minimum lease and both poll intervals are required. All flags
+     * default to false, and the only demand to an exclusive one.
      *
-     * @param name short name for messages, such as {@code redis}
+     * @param name a short name for messages, such as {@code redis}
      * @return a builder
      */
     public static Builder named(String name) {
@@ -44,7 +44,7 @@ public final class BackendInfo {
     }
 
     /**
-     * Returns a builder with these facts, for a backend that differs in some of them.
+     * Returns a builder initialised with these facts, for a backend that differs in some of them.
      *
      * @return a new builder
      */
@@ -72,7 +72,7 @@ public final class BackendInfo {
     }
 
     /**
-     * Whether calls work on the calling thread.
+     * Returns whether calls do their work on the calling thread.
      *
      * @return see {@link Builder#blocking}
      */
@@ -81,7 +81,7 @@ public final class BackendInfo {
     }
 
     /**
-     * Whether waiting processes may be served in strict order.
+     * Returns whether waiting processes can be served in strict order.
      *
      * @return see {@link Builder#fifo}
      */
@@ -90,7 +90,7 @@ public final class BackendInfo {
     }
 
     /**
-     * Returns the shortest lease that the backend keeps.
+     * Returns the minimum lease that the backend supports.
      *
      * @return milliseconds, at least 1
      */
@@ -99,7 +99,7 @@ public final class BackendInfo {
     }
 
     /**
-     * Returns how soon a busy lock is tried again for the first time.
+     * Returns the pause before the first retry of a busy lock.
      *
      * @return milliseconds, at least 1
      */
@@ -108,7 +108,7 @@ public final class BackendInfo {
     }
 
     /**
-     * Returns the longest wait between two tries of a busy lock.
+     * Returns the maximum pause between two attempts for a busy lock.
      *
      * @return milliseconds, at least {@link #pollMinMillis}
      */
@@ -117,7 +117,7 @@ public final class BackendInfo {
     }
 
     /**
-     * Whether the store keeps the requests about a name in order.
+     * Returns whether the store processes the requests for a name in order.
      *
      * @return see {@link Builder#ordered}
      */
@@ -126,7 +126,7 @@ public final class BackendInfo {
     }
 
     /**
-     * Whether what is left on the server ends by itself.
+     * Returns whether entries left on the server expire by themselves.
      *
      * @return see {@link Builder#expiring}
      */
@@ -135,7 +135,7 @@ public final class BackendInfo {
     }
 
     /**
-     * Whether a release can make a waiting acquisition the holder.
+     * Returns whether a release can make a waiting acquisition the holder.
      *
      * @return see {@link Builder#handsOver}
      */
@@ -144,7 +144,7 @@ public final class BackendInfo {
     }
 
     /**
-     * Whether the store can list its locks.
+     * Returns whether the store can list its locks.
      *
      * @return see {@link Builder#listing}
      */
@@ -153,9 +153,9 @@ public final class BackendInfo {
     }
 
     /**
-     * Returns what may be asked for.
+     * Returns the supported kinds of demands.
      *
-     * @return the kinds of demands, immutable; see {@link Builder#demands}
+     * @return an immutable set; see {@link Builder#demands}
      */
     public Set<Demand.Kind> demands() {
         return demands;
@@ -167,7 +167,7 @@ public final class BackendInfo {
         return "BackendInfo[" + name + "]";
     }
 
-    /** Collects the facts. Not thread-safe. */
+    /** Builds {@link BackendInfo}. Not thread-safe. */
     public static final class Builder {
         private final String name;
         private boolean blocking;
@@ -186,9 +186,9 @@ public final class BackendInfo {
         }
 
         /**
-         * Says whether calls work on the calling thread; see {@link LockBackend}.
+         * Sets whether calls do their work on the calling thread; see {@link LockBackend}.
          *
-         * @param value false if not called
+         * @param value default false
          * @return this
          */
         public Builder blocking(boolean value) {
@@ -197,10 +197,10 @@ public final class BackendInfo {
         }
 
         /**
-         * Says whether waiting processes are served strictly in the order of their requests when asked for {@code fair}. If
+         * Sets whether waiting processes are served strictly in the order of their requests if {@code fair} is requested. If
          * not, the engine refuses {@code fair}.
          *
-         * @param value false if not called
+         * @param value default false
          * @return this
          */
         public Builder fifo(boolean value) {
@@ -209,7 +209,7 @@ public final class BackendInfo {
         }
 
         /**
-         * Says what the shortest lease is that the backend keeps.
+         * Sets the minimum lease that the backend supports.
          *
          * @param value milliseconds, at least 1
          * @return this
@@ -220,8 +220,8 @@ public final class BackendInfo {
         }
 
         /**
-         * Says how soon a busy lock is tried again for the first time. The wait doubles, with jitter, up to
-         * {@link #pollMaxMillis}, and is never longer than the holder's remaining time.
+         * Sets the pause before the first retry of a busy lock. The pause doubles, with jitter, up to {@link #pollMaxMillis},
+         * and is never longer than the holder's remaining time.
          *
          * @param value milliseconds, at least 1
          * @return this
@@ -232,8 +232,8 @@ public final class BackendInfo {
         }
 
         /**
-         * Says what the longest wait is between two tries of a busy lock. A backend whose {@link LockBackend#subscribe} is
-         * prompt sets both polls to the interval of its safety net.
+         * Sets the maximum pause between two attempts for a busy lock. A backend whose {@link LockBackend#subscribe} is
+         * prompt sets both intervals to that of its fallback polling.
          *
          * @param value milliseconds, at least {@link #pollMinMillis}
          * @return this
@@ -244,10 +244,10 @@ public final class BackendInfo {
         }
 
         /**
-         * Says whether the store handles the requests about a name in the order in which they were made, but for faults. Then
-         * the next attempt is made right behind a release, in one trip with it, without waiting for its answer.
+         * Sets whether the store processes the requests for a name in the order in which they were made, except after faults.
+         * If so, the engine sends the next attempt together with a release, without waiting for the release's answer.
          *
-         * @param value false if not called
+         * @param value default false
          * @return this
          */
         public Builder ordered(boolean value) {
@@ -256,11 +256,11 @@ public final class BackendInfo {
         }
 
         /**
-         * Says whether everything that an acquisition leaves on the server, a grant as well as a place in a queue, ends by
-         * itself a lease later at the latest. Then nobody tries for longer than that to remove it. It is false where something
-         * may stay for as long as this client's session or connection, and when in doubt.
+         * Sets whether everything that an acquisition leaves on the server, grants as well as queue entries, expires by
+         * itself after at most one lease. If so, the engine stops retrying its removal after that time. Leave it false if an
+         * entry may stay as long as this client's session or connection, or if that is uncertain.
          *
-         * @param value false if not called
+         * @param value default false
          * @return this
          */
         public Builder expiring(boolean value) {
@@ -269,10 +269,10 @@ public final class BackendInfo {
         }
 
         /**
-         * Says whether a release may make a waiting acquisition the holder and tell it so, without a request of its own; see
-         * {@link AcquireRequest#onHandOver}.
+         * Sets whether a release may make a waiting acquisition the holder and notify it, without another attempt; see {@link
+         * AcquireRequest#onHandOver}.
          *
-         * @param value false if not called
+         * @param value default false
          * @return this
          */
         public Builder handsOver(boolean value) {
@@ -281,9 +281,9 @@ public final class BackendInfo {
         }
 
         /**
-         * Says whether {@link LockBackend#list} works.
+         * Sets whether {@link LockBackend#list} is supported.
          *
-         * @param value false if not called
+         * @param value default false
          * @return this
          */
         public Builder listing(boolean value) {
@@ -292,9 +292,9 @@ public final class BackendInfo {
         }
 
         /**
-         * Says what may be asked for. The engine never asks for another kind.
+         * Sets the supported kinds of demands. The engine never requests another kind.
          *
-         * @param value the kinds of demands, {@link Demand.Kind#EXCLUSIVE} among them, which is the only one if not called
+         * @param value the kinds, including {@link Demand.Kind#EXCLUSIVE}; the default is that one alone
          * @return this
          */
         public Builder demands(Set<Demand.Kind> value) {
@@ -303,10 +303,11 @@ public final class BackendInfo {
         }
 
         /**
-         * Makes the description.
+         * Builds the description.
          *
          * @return the facts
-         * @throws IllegalArgumentException if the name is blank, no lock can be held alone, or a number is missing or out of its range
+         * @throws IllegalArgumentException if the name is blank, {@link Demand.Kind#EXCLUSIVE} is missing, or a number is
+         *     missing or out of range
          */
         public BackendInfo build() {
             if (name.isBlank()

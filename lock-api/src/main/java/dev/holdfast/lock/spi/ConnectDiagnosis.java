@@ -15,28 +15,29 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Says why a client could not connect: the address and the root cause in one line, and whether to try again or to correct
- * something. Client libraries mostly say no more than that it failed, and some say nothing at all. So each server's port is
- * looked at: whether it is open, speaks TLS, and answers as the store does.
+ * Explains why a client could not connect: the address and the root cause in one line, and whether to retry or to correct
+ * something. Most client libraries report only that connecting failed, and some report nothing. So this class probes each
+ * server's port: whether it is open, speaks TLS, and answers like the store.
  *
- * <p>The look begins with the failure, or after a third of the time that connecting may take, so that a failure at the end of it is
- * not told late. It costs nothing if connecting is quick: make one of these per {@code connect}, and close it.
+ * <p>Probing starts with the failure, or after a third of the time that connecting may take, so that a failure at the end of
+ * that time can be explained without delay. It costs nothing if connecting is quick. Create one instance per {@code connect},
+ * and close it.
  *
  * <p>Thread-safe.
  */
 public final class ConnectDiagnosis implements AutoCloseable {
-    private static final long LEAST_MILLIS = 100;
+    private static final long MIN_MILLIS = 100;
 
     /**
-     * What is connected to.
+     * The target of a connection.
      *
-     * @param address for messages, without secrets, such as {@code redis://localhost:6379}
-     * @param servers the servers' names and ports; the first eight are looked at, and none if the list is empty
-     * @param secure whether the connection is to be encrypted
-     * @param otherForm what to write for the opposite, such as {@code rediss://}
+     * @param address the address for messages, without secrets, such as {@code redis://localhost:6379}
+     * @param servers the servers' names and ports; the first eight are probed, and none if the list is empty
+     * @param secure whether the connection should be encrypted
+     * @param otherForm how to write the opposite, such as {@code rediss://}
      */
     public record Target(String address, List<LockUri.Host> servers, boolean secure, String otherForm) {
-        private static final int MOST_SERVERS = 8;
+        private static final int MAX_SERVERS = 8;
 
         /**
          * Copies the list.
@@ -47,7 +48,7 @@ public final class ConnectDiagnosis implements AutoCloseable {
          * @param otherForm as above
          */
         public Target {
-            servers = List.copyOf(servers.subList(0, Math.min(MOST_SERVERS, servers.size())));
+            servers = List.copyOf(servers.subList(0, Math.min(MAX_SERVERS, servers.size())));
         }
     }
 
@@ -62,12 +63,12 @@ public final class ConnectDiagnosis implements AutoCloseable {
     private boolean closed;
 
     /**
-     * Begins.
+     * Schedules the probes.
      *
-     * @param target what is connected to
+     * @param target the target of the connection
      * @param greeting how a server is recognised
-     * @param failures the store's table: what it says to be a refusal needs no look
-     * @param deadlineNanos when connecting has to end, by {@link System#nanoTime}
+     * @param failures the store's translator; failures that it translates to a refusal need no probe
+     * @param deadlineNanos when connecting has to end, by {@link System#nanoTime}, in nanoseconds
      */
     public ConnectDiagnosis(Target target, Greeting greeting, FailureTranslator failures, long deadlineNanos) {
         this.address = target.address();
@@ -84,11 +85,11 @@ public final class ConnectDiagnosis implements AutoCloseable {
     }
 
     /**
-     * Explains a failure to connect. Blocks until the deadline at most, or a moment if it has passed.
+     * Explains a failure to connect. Blocks at most until the deadline, or briefly if it has passed.
      *
-     * @param failure what the client library reported
-     * @return what to throw: a {@link LockConfigurationException} if a retry cannot help, else a
-     *     {@link LockUnavailableException}; the unwrapped failure is its cause
+     * @param failure the client library's failure
+     * @return the exception to throw: a {@link LockConfigurationException} if a retry cannot help, else a {@link
+     *     LockUnavailableException}; the unwrapped failure is its cause
      */
     public RuntimeException explain(Throwable failure) {
         Throwable cause = FailureTranslator.unwrap(failure);
@@ -112,8 +113,8 @@ public final class ConnectDiagnosis implements AutoCloseable {
     }
 
     /**
-     * Tells whether every server that was looked at has answered as the store does, so that a longer wait may help. Blocks as
-     * {@link #explain} does.
+     * Returns whether a probed server has answered like the store, or none was probed, so that a longer wait may help. Blocks
+     * like {@link #explain}.
      *
      * @return true if so
      */
@@ -121,7 +122,7 @@ public final class ConnectDiagnosis implements AutoCloseable {
         return finding().observation() == null;
     }
 
-    /** Ends what is under way; called when connecting has ended. Idempotent. */
+    /** Cancels probes that have not started; called when connecting has ended. Idempotent. */
     @Override
     public void close() {
         mutex.lock();
@@ -152,17 +153,17 @@ public final class ConnectDiagnosis implements AutoCloseable {
 
     private CompletableFuture<PortProbe.Finding> look(PortProbe probe, LockUri.Host server) {
         CompletableFuture<PortProbe.Finding> found = new CompletableFuture<>();
-        long untilNanos = Math.max(deadlineNanos, System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(LEAST_MILLIS));
-        // Name resolution may hang for longer than anybody waits.
+        long untilNanos = Math.max(deadlineNanos, System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(MIN_MILLIS));
+        // A separate thread, since name resolution may hang for longer than the deadline.
         Thread thread = new Thread(
-                () -> found.complete(probe.look(server, untilNanos - TimeUnit.MILLISECONDS.toNanos(LEAST_MILLIS) / 2)),
+                () -> found.complete(probe.look(server, untilNanos - TimeUnit.MILLISECONDS.toNanos(MIN_MILLIS) / 2)),
                 "holdfast-connect-diagnosis");
         thread.setDaemon(true);
         thread.start();
         return found;
     }
 
-    /** One for all servers: it lasts if it does for each of them, and there is none if one of them is all right. */
+    /** Combines the findings of all servers: lasting if all are lasting, and none if one server has no problem. */
     private PortProbe.Finding finding() {
         List<PortProbe.Finding> seen = new ArrayList<>();
         for (CompletableFuture<PortProbe.Finding> each : look()) {
@@ -190,7 +191,7 @@ public final class ConnectDiagnosis implements AutoCloseable {
     private PortProbe.Finding await(CompletableFuture<PortProbe.Finding> finding) {
         long millis = TimeUnit.NANOSECONDS.toMillis(deadlineNanos - System.nanoTime());
         try {
-            return finding.get(Math.max(LEAST_MILLIS, millis), TimeUnit.MILLISECONDS);
+            return finding.get(Math.max(MIN_MILLIS, millis), TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
             return new PortProbe.Finding(
                     "the server does not answer", "check the server, the address and the network", false);

@@ -5,16 +5,17 @@ import java.util.BitSet;
 import java.util.List;
 
 /**
- * One name's line on a store that keeps a queue: all that is held or waited for, first come, first served. It says for whom there
- * is room. Whoever has room holds by its position alone, but for permits, whose slot has to be taken in the store. Immutable.
+ * The queue of one name on a store that keeps one: all grants and requests, in order of arrival. Decides which of them can be
+ * granted. A compatible request becomes a grant by its position alone, except for permits, whose slot has to be taken in the
+ * store. Immutable.
  */
 public final class DemandLine {
 
     /**
-     * A place in the line.
+     * An entry of the queue.
      *
-     * @param demand what is held or waited for
-     * @param slot the slot that it has if there is room for it; 0: none
+     * @param demand the demand that is held or waited for
+     * @param slot the slot that it has if it is granted; 0 for none
      */
     public record Place(Demand demand, int slot) {
 
@@ -24,15 +25,15 @@ public final class DemandLine {
     }
 
     private final List<Place> places;
-    /** By its position and the limit that it was asked with. */
+    /** Whether each entry can be granted, by its position and its requested limit. */
     private final BitSet room = new BitSet();
-    /** How many permits are ahead of each. */
+    /** The number of permits ahead of each entry. */
     private final long[] ahead;
 
     /**
-     * Looks at a line.
+     * Evaluates a queue.
      *
-     * @param places in the order of the queue; copied
+     * @param places the entries in the order of the queue; copied
      */
     public DemandLine(List<Place> places) {
         this.places = List.copyOf(places);
@@ -53,10 +54,10 @@ public final class DemandLine {
     }
 
     /**
-     * Whether a place is held, or had room for what it took.
+     * Returns whether an entry is a grant.
      *
-     * @param index the place
-     * @return false if it waits, as a place for permits does until it has a slot
+     * @param index the entry's index
+     * @return false if it waits; an entry for permits waits until it has a slot
      */
     public boolean isHeld(int index) {
         Place place = places.get(index);
@@ -64,10 +65,10 @@ public final class DemandLine {
     }
 
     /**
-     * Whether everything that is ahead of a place or held, the place itself aside, leaves room for it.
+     * Returns whether an entry is compatible with everything ahead of it and with all other grants.
      *
-     * @param index the place
-     * @return true if it may be granted
+     * @param index the entry's index
+     * @return true if it can be granted
      */
     public boolean hasRoom(int index) {
         if (!room.get(index)) {
@@ -76,7 +77,7 @@ public final class DemandLine {
         if (!(places.get(index).demand() instanceof Demand.Permits asked)) {
             return true;
         }
-        // Behind it somebody may hold permits of another limit, that was changed to and back.
+        // Permits of another limit may be held behind it, if the limit was changed and changed back.
         long sum = ahead[index] + asked.permits();
         for (int i = index + 1; i < places.size() && sum <= asked.limit(); i++) {
             sum += isHeld(i) ? places.get(i).permits() : 0;

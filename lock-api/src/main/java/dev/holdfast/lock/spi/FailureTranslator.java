@@ -25,18 +25,19 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Turns the failures of a store's client into the exceptions of the lock API. It unwraps them, turns what a request throws
- * into a failed stage, and writes the messages; a backend supplies a function from a cause to its {@link Remedy}.
+ * Translates the failures of a store's client into the exceptions of the lock API. It unwraps failures, converts exceptions
+ * thrown by a request into failed stages, and writes the messages. A backend supplies a function from a cause to its {@link
+ * Remedy}.
  *
- * <p>A message reads {@code operation: observation; remedy}; the engine puts the lock's name before it. A cause that the
- * function does not know becomes a {@link LockUnavailableException}, since the outcome is unknown. A
- * {@link LockException} passes as it is. A {@link LinkageError} among the causes becomes a {@link LockConfigurationException}
- * that names the libraries that do not fit together; the function is not asked.
+ * <p>A message reads {@code operation: observation; remedy}; the engine prepends the lock's name. A cause for which the
+ * function returns null becomes a {@link LockUnavailableException}, since the outcome is unknown. A {@link LockException} is
+ * returned unchanged. A {@link LinkageError} among the causes becomes a {@link LockConfigurationException} that names the
+ * incompatible libraries; the function is not called.
  *
  * <p>Immutable and thread-safe, if the function is.
  */
 public final class FailureTranslator {
-    private static final int LONGEST_LINE = 300;
+    private static final int MAX_LINE_LENGTH = 300;
     private static final String TRY_AGAIN = "the outcome is unknown, try again";
 
     private final String store;
@@ -46,8 +47,8 @@ public final class FailureTranslator {
      * Creates a translator.
      *
      * @param store the store's name for messages, such as {@code Redis}
-     * @param remedies gets an {@linkplain #unwrap unwrapped} failure and returns what it means, or null if it does not know;
-     *     looks deeper by {@link #causes}
+     * @param remedies receives an {@linkplain #unwrap unwrapped} failure and returns its meaning, or null if it does not
+     *     recognise it; it may inspect the causes by {@link #causes}
      */
     public FailureTranslator(String store, Function<Throwable, @Nullable Remedy> remedies) {
         this.store = store;
@@ -57,9 +58,9 @@ public final class FailureTranslator {
     /**
      * Translates a failure.
      *
-     * @param operation what failed, such as {@code release}; may be empty
+     * @param operation the operation that failed, such as {@code release}; may be empty
      * @param failure the client's failure, possibly wrapped
-     * @return what {@link LockBackend} asks for; the unwrapped failure is its cause
+     * @return an exception as required by {@link LockBackend}; the unwrapped failure is its cause
      */
     public RuntimeException translate(String operation, Throwable failure) {
         Throwable cause = unwrap(failure);
@@ -91,7 +92,7 @@ public final class FailureTranslator {
             if (remedy != null) {
                 return remedy;
             }
-        } catch (Throwable e) { // a fault of the function must not leave the request without an end
+        } catch (Throwable e) { // if the function fails, the request must still complete
             if (e != cause) {
                 cause.addSuppressed(e);
             }
@@ -105,10 +106,9 @@ public final class FailureTranslator {
     /**
      * Translates a stage's failure.
      *
-     * @param <T> the answer
-     * @param operation what fails if it does; may be empty
+     * @param <T> the answer @param operation the operation, for the message of a failure; may be empty
      * @param stage the client's answer
-     * @return completes as the stage does, but for the failure
+     * @return a future that completes like the stage, with a translated failure
      */
     public <T> CompletableFuture<T> translate(String operation, CompletionStage<T> stage) {
         CompletableFuture<T> result = new CompletableFuture<>();
@@ -123,13 +123,11 @@ public final class FailureTranslator {
     }
 
     /**
-     * Makes a request on this thread, for backends whose calls block, and translates its failure. For an
-     * {@link InterruptedException}, the request sets the thread's interrupt flag again before it throws; this does not.
+     * Makes a request on this thread, for backends whose calls block, and translates its failure. A request that throws
+     * {@link InterruptedException} must restore the thread's interrupt flag itself.
      *
-     * @param <T> the answer
-     * @param operation what fails if it does; may be empty
-     * @param request the request
-     * @return has ended
+     * @param <T> the answer @param operation the operation, for the message of a failure; may be empty
+     * @param request the request @return a completed stage
      */
     public <T> CompletionStage<T> call(String operation, Callable<T> request) {
         try {
@@ -140,7 +138,7 @@ public final class FailureTranslator {
     }
 
     /**
-     * Makes a request; what it throws becomes a failed stage, so that no request is left without an end.
+     * Makes a request and converts an exception that it throws into a failed stage, so that every request completes.
      *
      * @param <T> the answer
      * @param request the request
@@ -155,7 +153,7 @@ public final class FailureTranslator {
     }
 
     /**
-     * Takes off what stages and futures wrap around a failure.
+     * Removes the exceptions that stages and futures wrap around a failure.
      *
      * @param failure a failure
      * @return the first in its chain of causes that is neither a {@link CompletionException} nor an
@@ -174,7 +172,7 @@ public final class FailureTranslator {
      * Lists a failure and its causes.
      *
      * @param failure a failure
-     * @return the {@linkplain #unwrap unwrapped} failure, its cause, and so on; each once, though they form a circle
+     * @return the {@linkplain #unwrap unwrapped} failure, its cause, and so on; each once, even if they form a cycle
      */
     public static List<Throwable> causes(Throwable failure) {
         List<Throwable> causes = new ArrayList<>();
@@ -186,11 +184,11 @@ public final class FailureTranslator {
     }
 
     /**
-     * Returns what a failure says and what it comes down to, in one line: many a client's exception says no more than that
-     * something failed, and its last cause why.
+     * Summarises a failure and its root cause in one line. Many client exceptions report only that an operation failed, and
+     * the reason is in the last cause.
      *
      * @param failure a failure
-     * @return the first line of its message, and the last cause's in parentheses if that says something else
+     * @return the first line of its message, followed by that of the last cause in parentheses if it differs
      */
     public static String summary(Throwable failure) {
         Throwable cause = unwrap(failure);
@@ -199,7 +197,7 @@ public final class FailureTranslator {
         return own.isEmpty() || own.contains(root) ? own.isEmpty() ? root : own : own + " (" + root + ")";
     }
 
-    /** What the last of the causes says that says anything. */
+    /** Returns the message of the last cause that has one. */
     static String rootOf(Throwable failure) {
         String root = "";
         for (Throwable cause : causes(failure)) {
@@ -222,6 +220,6 @@ public final class FailureTranslator {
         if (message == null || message.isBlank()) {
             return cause instanceof IOException ? cause.getClass().getSimpleName() : "";
         }
-        return Printable.of(message.strip().lines().findFirst().orElse(""), LONGEST_LINE);
+        return Printable.of(message.strip().lines().findFirst().orElse(""), MAX_LINE_LENGTH);
     }
 }

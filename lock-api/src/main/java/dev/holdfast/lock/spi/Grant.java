@@ -6,13 +6,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * A lock granted by the server. Immutable.
  *
- * @param acquisition whose it is, and what was granted
+ * @param acquisition the acquisition that holds it, with its demand
  * @param token strictly greater than that of every earlier grant of the name; from 1 to 2^53 - 1
  * @param leaseMillis the lease that the server granted, in milliseconds, counted from the request; the
  *     store may keep the grant longer, never shorter
- * @param slot for permits from 1 to the limit, the lowest that no other holder of the name has: one slot a holder, however many
- *     permits it has, and its own until the grant ends; otherwise 0
- * @param handle whatever the backend needs to find it again, or null
+ * @param slot for permits from 1 to the limit, the lowest that no other holder of the name has; a holder has one slot,
+ *     however many permits it has, until the grant ends; otherwise 0
+ * @param handle opaque data with which the backend finds the grant, or null
  */
 public record Grant(
         AcquisitionId acquisition,
@@ -29,7 +29,7 @@ public record Grant(
      * @param leaseMillis at least 1
      * @param slot at least 1 for permits, 0 otherwise
      * @param handle as above
-     * @throws IllegalArgumentException if a component is out of its range
+     * @throws IllegalArgumentException if a component is out of range
      */
     public Grant {
         if (token < 1 || token >= 1L << 53) {
@@ -45,20 +45,20 @@ public record Grant(
     }
 
     /**
-     * Makes a grant without a slot.
+     * Creates a grant without a slot.
      *
-     * @param acquisition as above; not of permits
+     * @param acquisition as above; its demand is not permits
      * @param token from 1 to 2^53 - 1
      * @param leaseMillis at least 1
      * @param handle as above
-     * @throws IllegalArgumentException if a component is out of its range
+     * @throws IllegalArgumentException if a component is out of range
      */
     public Grant(AcquisitionId acquisition, long token, long leaseMillis, @Nullable Object handle) {
         this(acquisition, token, leaseMillis, 0, handle);
     }
 
     /**
-     * Returns what was granted.
+     * Returns the granted demand.
      *
      * @return the acquisition's demand
      */

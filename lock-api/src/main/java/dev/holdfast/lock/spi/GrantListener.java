@@ -2,13 +2,13 @@ package dev.holdfast.lock.spi;
 
 import dev.holdfast.lock.LossReason;
 
-/** Receives what a backend learns of a grant between renewals. Thread-safe; calls are cheap and never block. */
+/** Receives a backend's observations of a grant between renewals. Thread-safe; calls are cheap and never block. */
 public interface GrantListener {
 
     /**
-     * The grant may end at any time: it counts as not valid until its next renewal is confirmed.
+     * The grant may end at any time; it counts as invalid until its next renewal is confirmed.
      *
-     * @param grant the grant in doubt
+     * @param grant the suspect grant
      * @param detail what was observed
      */
     void suspect(Grant grant, String detail);

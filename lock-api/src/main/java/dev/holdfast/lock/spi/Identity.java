@@ -7,7 +7,7 @@ import java.time.Instant;
 /**
  * Identifies the process that holds or awaits a lock, for {@link LockBackend#holder}. Immutable.
  *
- * @param who free text given by the user, possibly empty
+ * @param who free text of the user, possibly empty
  * @param host the host's name
  * @param pid the process id
  */
@@ -16,7 +16,7 @@ public record Identity(String who, String host, long pid) {
     /**
      * Describes this process.
      *
-     * @param who free text given by the user
+     * @param who free text of the user
      * @return the identity
      */
     public static Identity ofThisProcess(String who) {
@@ -36,7 +36,7 @@ public record Identity(String who, String host, long pid) {
      * Describes a grant to this identity, for {@link LockBackend#holder}.
      *
      * @param token as in {@link Grant#token()}
-     * @param since when it was granted, by whatever clock the store has
+     * @param since when it was granted, by the store's clock
      * @return the holder
      */
     public HolderInfo holderInfo(long token, Instant since) {
@@ -44,11 +44,10 @@ public record Identity(String who, String host, long pid) {
     }
 
     /**
-     * Describes a grant to this identity, for {@link LockBackend#holders}, or its place in a queue.
+     * Describes a grant to this identity, for {@link LockBackend#holders}, or its entry in a queue.
      *
      * @param token as in {@link Grant#token()}
-     * @param since when it was granted, by whatever clock the store has
-     * @param demand what it has or waits for
+     * @param since when it was granted, by the store's clock @param demand what it holds or waits for
      * @param slot as in {@link Grant#slot()}
      * @return the holder
      */
@@ -57,7 +56,7 @@ public record Identity(String who, String host, long pid) {
     }
 
     /**
-     * Reads what {@link #encoded} wrote; anything else becomes an identity whose {@code who} is the whole text.
+     * Parses a text written by {@link #encoded}; any other text becomes an identity whose {@code who} is the whole text.
      *
      * @param text the stored text
      * @return the identity

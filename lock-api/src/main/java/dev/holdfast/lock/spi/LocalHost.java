@@ -13,7 +13,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/** This host's name, looked up once, and only if a client is made. */
+/** This host's name, looked up once, and only if a client is created. */
 final class LocalHost {
     static final String NAME = name(
             System.getenv(),
@@ -24,8 +24,8 @@ final class LocalHost {
     private LocalHost() {}
 
     /**
-     * What the system says without asking anybody else. A look-up may ask a name server, which can take many seconds where
-     * that is not reachable; nobody waits for it for longer than given.
+     * Prefers local sources. A look-up may query a name server, which can take many seconds if the server is unreachable, so
+     * the wait for it is limited to the given time.
      */
     static String name(
             Map<String, String> environment, List<Path> files, Callable<String> lookUp, long patienceMillis) {

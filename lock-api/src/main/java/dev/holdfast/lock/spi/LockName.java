@@ -8,10 +8,10 @@ import java.nio.charset.StandardCharsets;
 import java.util.Objects;
 import java.util.Optional;
 
-/** The rules for lock names, and one injective way to write a name where a store allows only few characters. */
+/** The rules for lock names, and an injective encoding for stores that allow only few characters. */
 public final class LockName {
 
-    /** The longest name, in bytes of UTF-8. */
+    /** The maximum length of a name, in bytes of UTF-8. */
     public static final int MAX_BYTES = 512;
 
     private static final char[] HEX = "0123456789ABCDEF".toCharArray();
@@ -23,7 +23,7 @@ public final class LockName {
      *
      * @param name the name
      * @return the name, unchanged
-     * @throws IllegalArgumentException if the name breaks a rule; the message says which
+     * @throws IllegalArgumentException if the name breaks a rule; the message names the rule
      */
     public static String requireValid(String name) {
         Objects.requireNonNull(name, "lock name");
@@ -43,11 +43,11 @@ public final class LockName {
     }
 
     /**
-     * Returns a name as messages and logs show it. {@link dev.holdfast.lock.LockException} does so by itself; this is for other
-     * exceptions, logs and {@code toString}.
+     * Returns a name as shown in messages and logs. {@link dev.holdfast.lock.LockException} escapes its message itself; use
+     * this method for other exceptions, logs and {@code toString}.
      *
      * @param name any text
-     * @return the text with control, format and bidirectional characters escaped, so that it stays in its line
+     * @return the text with control, format and bidirectional characters escaped, so that it stays on one line
      */
     public static String printable(String name) {
         return Printable.of(name);
@@ -74,8 +74,8 @@ public final class LockName {
     }
 
     /**
-     * Writes a name with the characters {@code A-Z a-z 0-9 _ . - %} alone: every other byte of its UTF-8 form becomes
-     * {@code %XX}, and so do the dots of a name that consists of dots only. Distinct names have distinct results.
+     * Encodes a name with only the characters {@code A-Z a-z 0-9 _ . - %}: every other byte of its UTF-8 form becomes {@code
+     * %XX}, and so do the dots of a name that consists of dots only. Distinct names have distinct results.
      *
      * @param name a valid name
      * @return at most three times {@value #MAX_BYTES} characters; never empty, {@code .} or {@code ..}
@@ -101,10 +101,10 @@ public final class LockName {
     }
 
     /**
-     * Reads what {@link #percentEncoded} wrote.
+     * Decodes a name that {@link #percentEncoded} has encoded.
      *
      * @param encoded the encoded name
-     * @return the name; empty if the text is not one of ours
+     * @return the name; empty if the text is not such an encoding
      */
     public static Optional<String> percentDecoded(String encoded) {
         try {
@@ -116,12 +116,14 @@ public final class LockName {
     }
 
     /**
-     * How every encoded name begins whose name begins with a prefix.
+     * Returns the common prefix of the encodings of all names with the given prefix.
      *
-     * @param prefix of names, possibly empty
-     * @return the longest such text that is the same for all of them
+     * @param prefix a prefix of names, possibly empty
+     * @return the longest prefix that all of these encodings share
      */
     public static String encodedPrefix(String prefix) {
-        return prefix.chars().allMatch(c -> c == '.') ? "" : percentEncoded(prefix); // only dots are encoded, sometimes
+        return prefix.chars().allMatch(c -> c == '.')
+                ? ""
+                : percentEncoded(prefix); // dots are encoded only if the name has no other characters
     }
 }

@@ -13,24 +13,23 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store's address, taken apart: {@code scheme://[user[:password]@]host[:port][,host[:port]…][/path][?name=value&…][#fragment]}.
+ * A parsed store address: {@code scheme://[user[:password]@]host[:port][,host[:port]…][/path][?name=value&…][#fragment]}.
  * Immutable.
  *
- * <p><b>Rules.</b> One set for all schemes. The scheme's case does not matter. User, password, path, parameters and
- * fragment are percent-decoded as UTF-8 ({@code %40} is {@code @}; a plus sign is a plus sign); hosts are not. Nothing is ignored:
- * an unknown parameter, one given twice, and whatever a backend does not ask for is refused, so that no misspelling can
- * cost the encryption or the certificate that an address asks for.
+ * <p><b>Rules.</b> They are the same for all schemes. The scheme's case does not matter. User, password, path, parameters and
+ * fragment are percent-decoded as UTF-8 ({@code %40} is {@code @}; a plus sign is a plus sign); hosts are not. Nothing is
+ * ignored: unknown parameters, repeated parameters and parts that the backend does not use are refused, so that a misspelling
+ * cannot disable the encryption or the certificate that the address requests.
  *
- * <p><b>Secrets.</b> A malformed address often holds a password with a bare {@code /}, {@code ?}, {@code #} or {@code @}, so that its
- * parts are not what they seem. So no message repeats any part of an address but the names of parameters: it says which
- * part is wrong. A bare {@code @} after the hosts is refused unless a user and a port stand before it, since it is most
- * likely the end of such a password, the rest of which would be looked up as a host. {@link #toString} has scheme and
- * hosts only.
+ * <p><b>Secrets.</b> A malformed address often holds a password with a bare {@code /}, {@code ?}, {@code #} or {@code @},
+ * which shifts its parts. Therefore messages name the part that is wrong, and repeat nothing of an address except the names
+ * of parameters. A bare {@code @} after the hosts is refused unless a user and a port precede it: most likely it ends such a
+ * password, whose remainder would be looked up as a host. {@link #toString} returns scheme and hosts only.
  */
 public final class LockUri {
 
     /**
-     * One server.
+     * A server.
      *
      * @param name a name, an IPv4 address, or an IPv6 address in brackets
      * @param port from 1 to 65535, or 0 if the address has none
@@ -40,7 +39,7 @@ public final class LockUri {
         /**
          * Returns the server with its port.
          *
-         * @param defaultPort for an address without a port
+         * @param defaultPort used if the address has no port
          * @return {@code name:port}
          */
         public String withPort(int defaultPort) {
@@ -50,7 +49,7 @@ public final class LockUri {
         /**
          * Returns the port.
          *
-         * @param defaultPort for an address without a port
+         * @param defaultPort used if the address has no port
          * @return the port to connect to
          */
         public int portOr(int defaultPort) {
@@ -98,12 +97,12 @@ public final class LockUri {
     }
 
     /**
-     * Reads an address.
+     * Parses an address.
      *
      * @param uri the address
-     * @param parameters the names of the parameters that its scheme knows; others are refused
+     * @param parameters the names of the parameters that its scheme supports; others are refused
      * @return its parts
-     * @throws IllegalArgumentException if it is malformed; the message says which part is, and repeats none of it
+     * @throws IllegalArgumentException if it is malformed; the message names the part that is wrong without repeating it
      */
     public static LockUri parse(String uri, Set<String> parameters) {
         return new LockUri(uri, parameters);
@@ -132,7 +131,7 @@ public final class LockUri {
     /**
      * Returns the user.
      *
-     * @return what stands before the first colon of the user information, possibly empty; absent without user information
+     * @return the text before the first colon of the user information, possibly empty; absent without user information
      */
     public Optional<String> user() {
         return Optional.ofNullable(user);
@@ -141,7 +140,7 @@ public final class LockUri {
     /**
      * Returns the password.
      *
-     * @return what stands behind the first colon of the user information, possibly empty; absent without one
+     * @return the text after the first colon of the user information, possibly empty; absent without a colon
      */
     public Optional<String> password() {
         return Optional.ofNullable(password);
@@ -166,9 +165,9 @@ public final class LockUri {
     }
 
     /**
-     * Returns what stands behind the hash sign.
+     * Returns the fragment.
      *
-     * @return the fragment, if the address has a hash sign
+     * @return the text after the hash sign; absent without one
      */
     public Optional<String> fragment() {
         return Optional.ofNullable(fragment);
@@ -178,16 +177,16 @@ public final class LockUri {
      * Returns a parameter.
      *
      * @param name one of the names given to {@link #parse}
-     * @return its value, possibly empty, if it is given
+     * @return its value, possibly empty; absent if it is not given
      */
     public Optional<String> parameter(String name) {
         return Optional.ofNullable(parameters.get(name));
     }
 
     /**
-     * Refuses parameters that mean nothing without encryption, rather than to connect in clear against what they ask for.
+     * Refuses parameters that require encryption, instead of connecting without it.
      *
-     * @param secureScheme what to write to have the connection encrypted
+     * @param secureScheme the scheme to use for an encrypted connection
      * @param names the parameters
      * @throws IllegalArgumentException if one of them is given
      */
@@ -200,7 +199,7 @@ public final class LockUri {
     }
 
     /**
-     * Refuses a path, for schemes where it has no meaning; a single slash is none.
+     * Refuses a path, for schemes where it has no meaning; a single slash is allowed.
      *
      * @throws IllegalArgumentException if there is one
      */
@@ -222,9 +221,9 @@ public final class LockUri {
     }
 
     /**
-     * Returns what to throw for an address that a backend cannot use.
+     * Returns an exception for an address that a backend cannot use.
      *
-     * @param why which part is wrong, without repeating it
+     * @param why the part that is wrong, without repeating it
      * @return an exception whose message names the scheme
      */
     public IllegalArgumentException malformed(String why) {

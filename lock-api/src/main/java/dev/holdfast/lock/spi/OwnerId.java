@@ -5,8 +5,8 @@ import java.security.SecureRandom;
 import java.util.HexFormat;
 
 /**
- * The unguessable 128-bit identity of one acquisition. Renewal and release compare it, so that nobody ends a lock that
- * is not its own. Immutable.
+ * The unguessable 128-bit identity of one acquisition. Renewal and release compare it, so that an acquisition cannot end
+ * another one's grant. Immutable.
  *
  * @param high the upper 64 bits
  * @param low the lower 64 bits
@@ -15,13 +15,13 @@ public record OwnerId(long high, long low) {
     private static final SecureRandom RANDOM = new SecureRandom();
 
     /**
-     * Makes a new id.
+     * Creates a new id.
      *
      * @return a random id
      */
     public static OwnerId random() {
         byte[] bytes = new byte[Long.BYTES * 2];
-        RANDOM.nextBytes(bytes); // once: each call locks, and hashes a block
+        RANDOM.nextBytes(bytes); // one call for both longs: each call takes a lock and hashes a block
         ByteBuffer bits = ByteBuffer.wrap(bytes);
         return new OwnerId(bits.getLong(), bits.getLong());
     }

@@ -10,7 +10,7 @@ final class PercentCode {
     private PercentCode() {}
 
     /**
-     * Decodes.
+     * Decodes percent-encoded text.
      *
      * @throws IllegalArgumentException if a percent sign is not followed by two hexadecimal digits, or the result is not
      *     UTF-8; the message does not repeat the text

@@ -17,23 +17,25 @@ import javax.net.ssl.SSLSocketFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Looks at one port, after a client library could not connect to it: is it open, does it speak TLS, does it greet as the
- * store does? It sends the store's greeting in clear or begins a TLS handshake, and neither logs in nor trusts anybody.
+ * Probes a port after a client library could not connect to it: whether it is open, speaks TLS, and answers like the store.
+ * Sends the store's greeting unencrypted or starts a TLS handshake; it does not log in, and accepts only trusted
+ * certificates.
  */
 final class PortProbe {
 
     /**
-     * What was seen.
+     * The result of a probe.
      *
-     * @param observation without an address; null if the port answers as it should, so that the trouble is elsewhere
+     * @param observation the observation, without an address; null if the port answers as expected, so that the cause is
+     *     elsewhere
      * @param remedy what to do
-     * @param lasting whether the same will be seen until the user has corrected something
+     * @param lasting whether the problem persists until the user corrects something
      */
     record Finding(@Nullable String observation, String remedy, boolean lasting) {
         static final Finding NONE = new Finding(null, "", false);
     }
 
-    /** What came back in clear. */
+    /** The kind of an unencrypted answer. */
     private enum Answer {
         STORE,
         TLS,
@@ -43,7 +45,7 @@ final class PortProbe {
         SILENT
     }
 
-    private static final int MOST_BYTES = 64;
+    private static final int MAX_BYTES = 64;
     private static final int SHOWN_BYTES = 20;
 
     private final Greeting greeting;
@@ -52,8 +54,8 @@ final class PortProbe {
     private byte[] said = {};
 
     /**
-     * @param tls whether the connection was to be encrypted
-     * @param otherForm what to write for the opposite
+     * @param tls whether the connection should be encrypted
+     * @param otherForm how to write the opposite
      */
     PortProbe(Greeting greeting, boolean tls, String otherForm) {
         this.greeting = greeting;
@@ -61,7 +63,7 @@ final class PortProbe {
         this.otherForm = otherForm;
     }
 
-    /** Looks; blocks until the deadline at most, unless the system's name resolution takes longer. */
+    /** Probes a server. Blocks at most until the deadline, unless the system's name resolution takes longer. */
     Finding look(LockUri.Host host, long deadlineNanos) {
         try {
             InetAddress address = InetAddress.getByName(host.name());
@@ -88,8 +90,7 @@ final class PortProbe {
         return switch (answer) {
             case STORE -> Finding.NONE;
             case TLS -> speaksTls();
-            case OTHER ->
-                new Finding("what answers there is not " + greeting.store() + shown(), "check the port", true);
+            case OTHER -> new Finding("the server there is not " + greeting.store() + shown(), "check the port", true);
             case PROXY ->
                 new Finding("a web server or a proxy answers there" + shown(), "check the port and the proxy", false);
             case CLOSED, SILENT -> {
@@ -156,7 +157,7 @@ final class PortProbe {
         try {
             socket.setSoTimeout(Math.max(1, millisLeft(deadlineNanos) / 2));
             socket.getOutputStream().write(greeting.hello());
-            byte[] buffer = new byte[MOST_BYTES];
+            byte[] buffer = new byte[MAX_BYTES];
             int count = socket.getInputStream().read(buffer);
             if (count <= 0) {
                 return Answer.CLOSED;
@@ -176,7 +177,7 @@ final class PortProbe {
         return new String(said, StandardCharsets.US_ASCII).startsWith("HTTP/") ? Answer.PROXY : Answer.OTHER;
     }
 
-    /** Whether the port speaks TLS, whatever it thinks of us and we of its certificate. */
+    /** Whether the port speaks TLS, even if the handshake fails or the certificate is not trusted. */
     private static boolean handshake(InetAddress address, int port, long deadlineNanos) {
         try (Socket socket = open(address, port, deadlineNanos);
                 SSLSocket secured = (SSLSocket) ((SSLSocketFactory) SSLSocketFactory.getDefault())

@@ -7,8 +7,8 @@ import org.jspecify.annotations.Nullable;
 public sealed interface RenewResult {
 
     /**
-     * The grant is held for the given time, counted from the call of {@code renew}. A backend that confirms from an
-     * older acknowledgement (a session's heartbeat) subtracts that acknowledgement's age.
+     * The grant is held for the given time, counted from the call of {@code renew}. A backend that derives this from an older
+     * acknowledgement (a session's heartbeat) subtracts that acknowledgement's age.
      *
      * @param leaseMillis the lease from the call on, in milliseconds, positive
      */

@@ -4,10 +4,10 @@ package dev.holdfast.lock.spi;
 @FunctionalInterface
 public interface Subscription extends AutoCloseable {
 
-    /** Nothing to end. */
+    /** A subscription that does nothing. */
     Subscription NONE = () -> {};
 
-    /** Ends it. Idempotent, never blocks; a call that is under way may still arrive. */
+    /** Ends the subscription. Idempotent; never blocks. A callback that has already started may still arrive. */
     @Override
     void close();
 }

@@ -1,4 +1,7 @@
 package dev.holdfast.lock.spi;
 
-/** A place in a store's queue. Made by a backend, opaque to the engine, which gives it back to the same backend. */
+/**
+ * Identifies an entry in a store's queue. Created by a backend and opaque to the engine, which passes it back to the same
+ * backend.
+ */
 public interface Ticket {}

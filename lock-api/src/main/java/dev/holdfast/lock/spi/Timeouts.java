@@ -8,21 +8,21 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Fails futures that take too long, for backends whose client has no cheap time-outs of its own. A timer for each request
- * would wake the timer's thread twice a request; instead there is one task while anything is under way, which is set
- * for the earliest deadline that was known when it was set. A request that ends in time costs an entry in a map.
+ * Fails futures that take too long, for backends whose client has no cheap time-outs. A timer per request would wake the
+ * timer's thread twice per request. Instead one task is scheduled while requests are pending, for the earliest deadline at
+ * the time of scheduling. A request that completes in time costs one map entry.
  *
- * <p>No deadline is missed: a request is entered before the check whether an early enough task is set, and a task is no
- * longer set when it begins to look at the entries.
+ * <p>No deadline is missed: a request is added to the map before the check for an early enough task, and a task is marked as
+ * no longer scheduled before it inspects the entries.
  *
- * <p>The engine's own time-outs are not made by this class: they count on its injected clock, and share the one wake-up of
- * its housekeeper with renewals.
+ * <p>The engine does not use this class for its own time-outs: they use its injected clock, and share its housekeeper's
+ * wake-up with renewals.
  *
- * <p>Thread-safe; never blocks. Futures are failed on a thread that all users of {@link CompletableFuture}'s own time-outs
- * share, so what depends on them must be short.
+ * <p>Thread-safe; never blocks. Futures fail on the thread that all time-outs of {@link CompletableFuture} share, so
+ * dependent actions must be short.
  */
 public final class Timeouts {
-    private final Map<CompletableFuture<?>, Long> underWay = new ConcurrentHashMap<>();
+    private final Map<CompletableFuture<?>, Long> pending = new ConcurrentHashMap<>();
     private final ReentrantLock lock = new ReentrantLock();
     private volatile boolean set;
     private volatile long dueNanos;
@@ -31,27 +31,27 @@ public final class Timeouts {
     public Timeouts() {}
 
     /**
-     * Fails the future with {@link TimeoutException} unless it completes within the given time. The caller calls
-     * {@link #cancel} when it has ended.
+     * Fails the future with {@link TimeoutException} unless it completes within the given time. Call {@link #cancel} when it
+     * has completed.
      *
-     * @param future if it has completed already, this does nothing
-     * @param timeoutMillis from now, in milliseconds
+     * @param future the future; ignored if it has already completed
+     * @param timeoutMillis the time from now, in milliseconds
      */
     public void start(CompletableFuture<?> future, long timeoutMillis) {
         if (!future.isDone()) {
             long due = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
-            underWay.put(future, due);
+            pending.put(future, due);
             setBy(due);
         }
     }
 
     /**
-     * Forgets the deadline of a completed future. Idempotent; may come before {@link #start} has returned.
+     * Removes the deadline of a completed future. Idempotent; may be called before {@link #start} has returned.
      *
-     * @param future the same that was given to {@link #start}
+     * @param future the future that was passed to {@link #start}
      */
     public void cancel(CompletableFuture<?> future) {
-        underWay.remove(future);
+        pending.remove(future);
     }
 
     private void setBy(long due) {
@@ -76,7 +76,7 @@ public final class Timeouts {
         lock.lock();
         try {
             if (!set || dueNanos != forNanos) {
-                return; // an earlier one has been set since; it sets the next one
+                return; // an earlier task has been scheduled since; it schedules the next one
             }
             set = false;
         } finally {
@@ -84,11 +84,11 @@ public final class Timeouts {
         }
         long now = System.nanoTime();
         long earliest = Long.MAX_VALUE;
-        for (Map.Entry<CompletableFuture<?>, Long> each : underWay.entrySet()) {
+        for (Map.Entry<CompletableFuture<?>, Long> each : pending.entrySet()) {
             long left = each.getValue() - now;
             if (left > 0) {
                 earliest = Math.min(earliest, left);
-            } else if (underWay.remove(each.getKey()) != null) {
+            } else if (pending.remove(each.getKey()) != null) {
                 each.getKey().completeExceptionally(new TimeoutException("no answer in time"));
             }
         }

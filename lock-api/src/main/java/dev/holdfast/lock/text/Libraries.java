@@ -13,8 +13,9 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Says why a class cannot be linked: which libraries a backend needs, in which version, and which are there. A backend lists
- * what it was built with in {@value #NEEDED}, a library a line; what is there, Maven's descriptors in the jars tell.
+ * Explains why a class cannot be linked, by comparing the library versions that a backend needs with those on the class path.
+ * A backend lists the former in {@value #NEEDED}, one library per line; the latter are read from Maven's descriptors in the
+ * jars.
  */
 public final class Libraries {
     /** A line is {@code group:artifact=version}; after {@code group:artifact?} the library may be missing. */
@@ -23,7 +24,7 @@ public final class Libraries {
     private Libraries() {}
 
     /**
-     * Why a class cannot be linked.
+     * The reason why a class cannot be linked.
      *
      * @param observation what differs
      * @param remedy what to do
@@ -35,7 +36,7 @@ public final class Libraries {
         }
     }
 
-    /** One library whose version is not the one that a backend was built with. */
+    /** A library whose version differs from the one that a backend was built with. */
     private record Difference(String group, String artifact, String needed, String found) {
         String versions() {
             return group + " " + needed + " is needed, " + found + " was found";
@@ -45,33 +46,34 @@ public final class Libraries {
     /**
      * Explains a failure.
      *
-     * @param failure what could not be linked
-     * @param loader of the class that needs it, or null
+     * @param failure the linkage error @param loader the loader of the class that failed to link, or null for the system
+     *     class loader
      * @return observation and remedy
      */
     public static Explanation explain(LinkageError failure, @Nullable ClassLoader loader) {
         String observation = "a class of the store's client cannot be linked (" + failure + ")";
-        List<Difference> told = told(failure, loader == null ? ClassLoader.getSystemClassLoader() : loader);
-        if (told.isEmpty()) {
+        List<Difference> relevant =
+                relevantDifferences(failure, loader == null ? ClassLoader.getSystemClassLoader() : loader);
+        if (relevant.isEmpty()) {
             return new Explanation(observation, "compare 'mvn dependency:tree' with docs/compatibility.md");
         }
         Map<String, TreeSet<String>> artifacts = new TreeMap<>();
-        told.forEach(each -> artifacts
+        relevant.forEach(each -> artifacts
                 .computeIfAbsent(each.versions(), key -> new TreeSet<>())
                 .add(each.artifact()));
         String versions = artifacts.entrySet().stream()
                 .map(each -> each.getKey() + " " + each.getValue())
                 .collect(Collectors.joining("; "));
-        boolean netty = told.stream().allMatch(each -> each.group().equals("io.netty"));
+        boolean netty = relevant.stream().allMatch(each -> each.group().equals("io.netty"));
         return new Explanation(
                 observation + ": " + versions,
                 "import dev.holdfast:lock-bom"
-                        + (netty ? ", or io.netty:netty-bom " + told.get(0).needed() + "," : "")
+                        + (netty ? ", or io.netty:netty-bom " + relevant.get(0).needed() + "," : "")
                         + " before other bills of materials in the dependencyManagement of your build");
     }
 
-    /** What differs in the group that the failure names, or else all that differs. */
-    private static List<Difference> told(LinkageError failure, ClassLoader loader) {
+    /** Returns the differences in the group that the failure names; if there are none, all differences. */
+    private static List<Difference> relevantDifferences(LinkageError failure, ClassLoader loader) {
         List<Difference> differences;
         try {
             differences = differences(loader);
@@ -85,7 +87,7 @@ public final class Libraries {
         return named.isEmpty() ? differences : named;
     }
 
-    /** Whether the failure or one of its causes is about a class of that group's packages. */
+    /** Whether the failure or one of its causes names a class in that group's packages. */
     private static boolean names(Throwable failure, String group) {
         int depth = 0;
         for (Throwable cause = failure; cause != null && depth < 10; cause = cause.getCause(), depth++) {

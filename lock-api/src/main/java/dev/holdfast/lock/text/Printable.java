@@ -1,8 +1,8 @@
 package dev.holdfast.lock.text;
 
 /**
- * Text from outside, made safe for one line of a message: a lock's name, a holder's identity, a server's words. Line breaks
- * and terminal escapes would forge lines of a log, bidirectional controls would reorder what is read.
+ * Escapes untrusted text (a lock's name, a holder's identity, a server's message) so that it is safe in one line of a
+ * message. Line breaks and terminal escapes could forge log lines; bidirectional controls could reorder them.
  */
 public final class Printable {
     private static final int HIGHEST_PLAIN = 0x7e;
@@ -10,11 +10,11 @@ public final class Printable {
     private Printable() {}
 
     /**
-     * Escapes what does not show as itself.
+     * Escapes unprintable characters.
      *
      * @param text any text
-     * @return the same text if it has no such character; otherwise with controls, line and paragraph separators, format
-     *     characters (bidirectional controls among them) and unpaired surrogates as {@code \n}, {@code \r}, {@code \t} or
+     * @return the same text if it has no such character. Otherwise controls, line and paragraph separators, format characters
+     *     (including bidirectional controls) and unpaired surrogates are written as {@code \n}, {@code \r}, {@code \t}, or
      *     backslash, {@code u} and four hexadecimal digits
      */
     public static String of(String text) {
@@ -27,11 +27,11 @@ public final class Printable {
     }
 
     /**
-     * Escapes what does not show as itself, and bounds the length.
+     * Escapes unprintable characters and truncates long text.
      *
      * @param text any text
-     * @param longest the most characters of the text that are kept; a positive number
-     * @return the escaped text, with an ellipsis where it was cut
+     * @param longest the maximum number of characters of the text that are kept; positive
+     * @return the escaped text, with an ellipsis if it was truncated
      */
     public static String of(String text, int longest) {
         if (text.length() <= longest) {

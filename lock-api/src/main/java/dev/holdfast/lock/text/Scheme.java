@@ -3,7 +3,7 @@ package dev.holdfast.lock.text;
 import java.util.Locale;
 import java.util.regex.Pattern;
 
-/** The scheme of an address: the one place where its case is settled. */
+/** Extracts the scheme of an address and normalises its case. */
 public final class Scheme {
     private static final Pattern FORM = Pattern.compile("[A-Za-z][A-Za-z0-9+.-]{0,31}");
 

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What an acquisition makes of the store's answers and news, in whatever order they come. */
+/** How an acquisition handles the store's answers and notifications, in any order. */
 class AttemptAnswersTest {
     private static final LockOptions PLAIN = LockOptions.defaults();
     private static final LockOptions LONG =
@@ -87,10 +87,10 @@ class AttemptAnswersTest {
         AsyncWaiter waiter = submit(PLAIN);
         virtual.pass(4 * Virtual.SECOND);
         first.complete(new AcquireResult.Busy(-1, ImpoliteBackend.PLACE));
-        assertThat(backend.signal).as("it may have another place by now").isNull();
+        assertThat(backend.signal).as("its queue position may have changed").isNull();
         second.completeExceptionally(OutageBackend.unreachable());
         virtual.pass(Virtual.SECOND);
-        assertThat(waiter.state).as("tried again").isEqualTo(Waiter.State.GRANTED);
+        assertThat(waiter.state).as("retried").isEqualTo(Waiter.State.GRANTED);
     }
 
     @Test
@@ -103,11 +103,11 @@ class AttemptAnswersTest {
         virtual.end(held);
         virtual.pass(Virtual.SECOND);
         assertThat(backend.abandoned)
-                .as("what the first may take when it arrives")
+                .as("the time left for the first when it arrives")
                 .containsExactly(held.heldGrant.grant.acquisition());
     }
 
-    /** The release is followed by an abandonment, as the first attempt may still have been on its way. */
+    /** The release is followed by an abandonment, since the first attempt may still arrive. */
     @Test
     void grant_ofAnEarlierAttempt_whileItIsReleased_isLeftToTheAbandonmentBehindIt() {
         CompletableFuture<AcquireResult> first = backend.answerLate();
@@ -125,7 +125,7 @@ class AttemptAnswersTest {
         assertThat(virtual.client.isIdle()).isTrue();
     }
 
-    /** One comes a little before or behind a later attempt, which has no answer, and waits for a second. */
+    /** One waiter comes shortly before or after a later attempt, which gets no answer, and waits for a second. */
     @ParameterizedTest
     @CsvSource({"-100, BUSY", "100, WAITING"})
     void deadline_isBusy_unlessAnAttemptIsOutForAsLongAsItsCallerWaited(long millisBehind, Waiter.State state) {
@@ -145,7 +145,10 @@ class AttemptAnswersTest {
         assertThat(brief.state).isEqualTo(state);
     }
 
-    /** The store answers once, and fails from then on: that is long ago for who has waited longer than a request may take. */
+    /**
+     * The store answers once and fails from then on. For a waiter that has waited longer than the request time-out, that
+     * answer is too old.
+     */
     @ParameterizedTest
     @CsvSource({"2, BUSY", "10, FAILED"})
     void deadline_behindAnAnswer_isBusy_ifThatIsNoLongerAgoThanARequestMayTake(long seconds, Waiter.State state) {
@@ -180,7 +183,7 @@ class AttemptAnswersTest {
         answer.complete(granted());
         assertThat(Objects.requireNonNull(waiter.hold).heldGrant.isDoubted()).isTrue();
         virtual.pass(1_000_000);
-        assertThat(waiter.hold.heldGrant.isDoubted()).as("asked at once").isFalse();
+        assertThat(waiter.hold.heldGrant.isDoubted()).as("sent immediately").isFalse();
     }
 
     @Test
@@ -206,7 +209,7 @@ class AttemptAnswersTest {
         answer.complete(granted());
         assertThat(waiter.state).isEqualTo(Waiter.State.WAITING);
         virtual.pass(Virtual.SECOND);
-        assertThat(backend.requests).as("asked again").hasSize(2);
+        assertThat(backend.requests).as("sent again").hasSize(2);
     }
 
     @Test
@@ -232,7 +235,7 @@ class AttemptAnswersTest {
         assertThat(waiter.failure).isInstanceOf(LockUnavailableException.class);
     }
 
-    /** It may be on the server twice: what ends it is the abandonment, not a release. */
+    /** It may have two grants on the server: the abandonment ends it, not a release. */
     @Test
     void grant_ofALaterAttempt_thatIsLost_isAbandoned() {
         backend.answerLate();
@@ -247,7 +250,7 @@ class AttemptAnswersTest {
         assertThat(virtual.client.isIdle()).isTrue();
     }
 
-    /** The store has ended the grant; the first attempt may be on its way to it still. */
+    /** The store has ended the grant; the first attempt may still arrive. */
     @Test
     void grant_ofALaterAttempt_thatTheStoreEnds_isAbandonedAllTheSame() {
         backend.answerLate();
@@ -270,7 +273,7 @@ class AttemptAnswersTest {
         assertThat(next.state).isEqualTo(Waiter.State.GRANTED);
     }
 
-    /** As a backend answers that could not take back all of what it was granted. */
+    /** The answer of a backend that could not undo all of its partial grants. */
     @Test
     void busyWithATicket_thoughNobodyWaits_isAbandoned() {
         CompletableFuture<AcquireResult> answer = backend.answerLate();
@@ -308,7 +311,7 @@ class AttemptAnswersTest {
         assertThat(backend.requests).hasSize(1);
         virtual.pass(Virtual.SECOND / 5);
         assertThat(waiter.state).as("when the holder's lease has ended").isEqualTo(Waiter.State.GRANTED);
-        assertThat(backend.signal).as("listens no more").isNull();
+        assertThat(backend.signal).as("is not subscribed any more").isNull();
     }
 
     @Test
@@ -321,7 +324,7 @@ class AttemptAnswersTest {
         assertThat(newcomer.state).isEqualTo(Waiter.State.WAITING);
         virtual.pass(3 * Virtual.SECOND);
         assertThat(newcomer.state).isEqualTo(Waiter.State.FAILED);
-        assertThat(old.state).as("has a deadline of its own").isEqualTo(Waiter.State.WAITING);
+        assertThat(old.state).as("has its own deadline").isEqualTo(Waiter.State.WAITING);
     }
 
     @Test
@@ -393,7 +396,7 @@ class AttemptAnswersTest {
         assertThat(virtual.client.isIdle()).isTrue();
     }
 
-    /** A later answer need not repeat the place. */
+    /** A later answer need not repeat the ticket. */
     @Test
     void waiter_thatLeavesWhileQueued_givesItsPlaceUp_whateverTheLastAnswerSaidOfIt() {
         CompletableFuture<AcquireResult> first = backend.answerLate();
@@ -422,7 +425,7 @@ class AttemptAnswersTest {
         assertThat(idle).isDone();
     }
 
-    /** Else the backend would be closed before that is sent. */
+    /** Otherwise the backend would be closed before the request is sent. */
     @Test
     void grant_thatComesWhileTheClientCloses_isAbandonedBeforeThatCountsAsIdle() {
         CompletableFuture<AcquireResult> answer = backend.answerLate();
@@ -435,7 +438,7 @@ class AttemptAnswersTest {
         assertThat(abandonedByThen).containsExactly(2);
     }
 
-    /** A store that has a place for it is asked on, as that adds nothing to what is to be removed. */
+    /** If the store has a queue entry for it, attempts continue, since they add nothing that must be removed. */
     @Test
     void waiter_inTheStoresQueue_staysThere_howeverMuchIsToBeRemoved() {
         List<Hold> held = new ArrayList<>();
@@ -449,14 +452,14 @@ class AttemptAnswersTest {
         backend.failure = OutageBackend::unreachable;
         held.forEach(virtual::end);
         virtual.pass(1_000_000);
-        assertThat(virtual.submit("other", PLAIN, 0).failure).hasMessageContaining("still to be undone");
+        assertThat(virtual.submit("other", PLAIN, 0).failure).hasMessageContaining("earlier requests wait for removal");
 
         Objects.requireNonNull(backend.signal).run();
         second.complete(granted());
         assertThat(waiter.state).isEqualTo(Waiter.State.GRANTED);
     }
 
-    /** What a store still does for one that tries once, such as leaving a queue, may arrive at any time. */
+    /** After a single attempt, a store's later steps, such as leaving its queue, may arrive at any time. */
     @Test
     void attempt_ofOneThatTriesOnceAndHadNoAnswer_isAbandonedAndItsAcquisitionNotUsedAgain() {
         InlineBackend inline = new InlineBackend(true);

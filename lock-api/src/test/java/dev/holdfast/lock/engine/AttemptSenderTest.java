@@ -13,13 +13,13 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** How long an attempt may take, for how long it asks to wait, and whose thread makes it. */
+/** The time-out of an attempt, the wait that it requests, and the thread that makes it. */
 @Timeout(30)
 class AttemptSenderTest {
     private static final long MILLI = 1_000_000;
     private static final String FOREVER = "9223372036854775807";
 
-    /** One that waits on another thread, or on this one; counts how often it is woken. */
+    /** A waiter on another thread or on this one; counts its wake-ups. */
     private static final class Counting extends Waiter {
         private final @Nullable Thread thread;
         int woken;
@@ -48,7 +48,7 @@ class AttemptSenderTest {
         return new Counting(Thread.currentThread(), timeoutMillis * MILLI, virtual.machine.nanos());
     }
 
-    /** A sender whose entry has heard of the store just now, or not at all. */
+    /** A sender whose entry has just had an answer from the store, or none. */
     private static AttemptSender sender(Virtual virtual, boolean answered) {
         EngineContext engine = virtual.client.engine();
         EntryContext context = EntryContext.of("n", Demand.EXCLUSIVE, engine, new StateMutex(() -> {}));
@@ -61,7 +61,10 @@ class AttemptSenderTest {
         return new AttemptSender(context, pending, new AcquisitionOnServer(context, LockOptions.defaults()));
     }
 
-    /** The request time-out is 3 s. Who has had an answer has no more time than is left; others have time for one. */
+    /**
+     * The request time-out is 3 s. A waiter that has had an answer gets only its remaining time; others get time for one
+     * answer.
+     */
     @ParameterizedTest
     @CsvSource({
         "false, 1000, 200, true, 3000, false",
@@ -88,14 +91,14 @@ class AttemptSenderTest {
         AttemptSender sender = sender(virtual, answered);
         Waiter head = waiter(virtual, timeoutMillis);
         virtual.pass(waitedMillis * MILLI);
-        Round round = sender.nextRound(head);
+        Round round = sender.nextAttempt(head);
         assertThat(round.timeoutNanos).isEqualTo(attemptMillis * MILLI);
         assertThat(round.request.timeoutMillis()).isEqualTo(attemptMillis);
         assertThat(round.untilDeadline).isEqualTo(untilDeadline);
         assertThat(round.begunNanos).isEqualTo(virtual.machine.nanos());
     }
 
-    /** Who tries once does not ask to wait, unless others wait behind it; who waits does, even at its very deadline. */
+    /** A single attempt does not request a wait, unless others wait behind it; a waiter does, even at its deadline. */
     @ParameterizedTest
     @CsvSource({"0, false, 0", "1000, false, 1000", "10, false, 1", "10, true, " + FOREVER, "0, true, " + FOREVER})
     void attempt_asksToWait(long timeoutMillis, boolean hasFollower, long waitMillis) {
@@ -106,7 +109,7 @@ class AttemptSenderTest {
             head.after = waiter(virtual, 0);
         }
         virtual.pass(timeoutMillis == 10 ? 10 * MILLI : 0);
-        long asked = sender.nextRound(head).request.waitMillis();
+        long asked = sender.nextAttempt(head).request.waitMillis();
         assertThat(asked).isEqualTo(waitMillis == Long.MAX_VALUE ? Durations.ceilMillis(Waiter.FOREVER) : waitMillis);
     }
 
@@ -115,8 +118,8 @@ class AttemptSenderTest {
         Virtual virtual = virtual(false);
         AttemptSender sender = sender(virtual, false);
         Waiter head = waiter(virtual, 1000);
-        assertThat(sender.nextRound(head).isFirst()).isTrue();
-        assertThat(sender.nextRound(head).isFirst()).isFalse();
+        assertThat(sender.nextAttempt(head).isFirst()).isTrue();
+        assertThat(sender.nextAttempt(head).isFirst()).isFalse();
     }
 
     // ---- whose thread makes it
@@ -138,7 +141,7 @@ class AttemptSenderTest {
         assertThat(virtual.client.engine().requests().isIdle()).isTrue();
     }
 
-    /** The thread has taken its task, and stands still before it does anything. */
+    /** The thread has taken its task and is paused before it runs it. */
     @Test
     void attempt_thatComesWhenAllIsOver_isNotSent() {
         Virtual virtual = virtual(true);
@@ -156,9 +159,9 @@ class AttemptSenderTest {
                 .isTrue();
     }
 
-    // ---- which one was the first
+    // ---- which attempt was the first
 
-    /** A millisecond passes between the call and its attempt: that is no reason to say that the store was not asked. */
+    /** A millisecond passes between the call and its attempt; the result must not claim that no request was sent. */
     @Test
     void firstAttempt_thatIsOut_countsAsLeftOpen_thoughItBeganAfterItsWaiter() {
         Virtual virtual = virtual(false);

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Which step an acquisition takes next, where signals, polls, failures, deadlines and a close come close together. */
+/** The next step of an acquisition when signals, polls, failures, deadlines and a close almost coincide. */
 class AttemptTurnsTest {
     private static final LockOptions PLAIN = LockOptions.defaults();
     private static final long MILLI = 1_000_000;
@@ -49,7 +49,7 @@ class AttemptTurnsTest {
         assertThat(waiter.state).isEqualTo(Waiter.State.GRANTED);
     }
 
-    /** Its timer had begun when the signal closed it: it finds an attempt under way, or the end. */
+    /** Its timer had started when the signal closed it: it finds a running attempt, or the end. */
     @Test
     void poll_thatRunsAlthoughASignalCameFirst_asksNothing() {
         List<Runnable> timers = new ArrayList<>();
@@ -62,11 +62,11 @@ class AttemptTurnsTest {
         client.entries().submit("n", waiter);
         first.complete(inLine());
         List<Runnable> begun = List.copyOf(timers);
-        assertThat(begun).as("that of the poll among them").isNotEmpty();
+        assertThat(begun).as("including that of the poll").isNotEmpty();
 
         signal(store);
         begun.forEach(Runnable::run);
-        assertThat(store.requests).as("the signal's attempt is out").hasSize(2);
+        assertThat(store.requests).as("the signal's attempt has no answer yet").hasSize(2);
 
         second.complete(new AcquireResult.Granted(store.grant(7)));
         begun.forEach(Runnable::run);
@@ -90,7 +90,7 @@ class AttemptTurnsTest {
                 plain.shutdown());
     }
 
-    /** The store has no place for it, as it was not asked for one: a poll would be long in coming. */
+    /** The store has no queue entry for it, since none was requested; the next poll would be late. */
     @Test
     void whoWaitsBehindOneThatAskedOnce_asksAtOnce_whenThatIsToldBusy() {
         CompletableFuture<AcquireResult> answer = backend.answerLate();
@@ -108,7 +108,7 @@ class AttemptTurnsTest {
                 .isEqualTo(backend.requests.get(0).acquisition());
     }
 
-    /** The acquisition may have been granted twice, and the news of the two ends come in any order. */
+    /** The acquisition may have been granted twice, and the notifications of both ends come in any order. */
     @ParameterizedTest
     @CsvSource({"6, 8, true", "8, 6, true", "6, 5, false"})
     void lossesBeforeTheGrantIsSeen_countUpToTheHighest(long first, long second, boolean lost) {
@@ -128,7 +128,7 @@ class AttemptTurnsTest {
         assertThat(backend.abandoned).hasSize(lost ? 1 : 0);
     }
 
-    /** The store has answered since, and was not asked again, as is usual while a signal is waited for. */
+    /** The store has answered since, and no further request was sent, as usual while waiting for a signal. */
     @Test
     void deadline_longAfterAnAnswer_isBusy_whateverFailedBeforeIt() {
         backend.failure = OutageBackend::unreachable;
@@ -142,7 +142,7 @@ class AttemptTurnsTest {
         assertThat(waiter.state).isEqualTo(Waiter.State.BUSY);
     }
 
-    /** The next attempt has no answer: that of the release says that the store is there. */
+    /** The next attempt has no answer; the answer to the release shows that the store is available. */
     @ParameterizedTest
     @CsvSource({"true, BUSY", "false, WAITING"})
     void deadline_behindARelease_isBusy_ifTheStoreHasAnsweredThat(boolean answers, Waiter.State state) {
@@ -161,8 +161,8 @@ class AttemptTurnsTest {
     }
 
     /**
-     * It came for a moment while the attempt of another one was out, which that one's deadline cuts off; it waits for one answer, and
-     * asks as soon as the other one has left.
+     * A short wait that starts during another waiter's attempt, which is cut off by that waiter's deadline: it waits for one
+     * answer, and sends its own attempt once the other waiter has left.
      */
     @Test
     void whoWaitsForOneAnswer_asksAtOnce_whenTheOneWhoseAttemptWasCutOffLeaves() {
@@ -194,7 +194,7 @@ class AttemptTurnsTest {
         });
     }
 
-    /** An answer is one, even if it comes just as an attempt would be cut off. */
+    /** An answer counts, even if it comes just as the attempt would be cut off. */
     @Test
     void refusal_atTheDeadline_isTold() {
         Virtual blocking = blocking();
@@ -213,7 +213,7 @@ class AttemptTurnsTest {
         assertThat(store.requests).hasSize(2);
     }
 
-    /** It has a place: one request removes that, and what the refused attempt may have done. */
+    /** It has a queue entry: one request removes it, along with any effect of the refused attempt. */
     @Test
     void refusal_ofOneInLine_isAbandonedOnce() {
         backend.answerLate().complete(inLine());
@@ -239,11 +239,11 @@ class AttemptTurnsTest {
 
         assertThat(waiter.failure).isInstanceOf(LockClosedException.class);
         assertThat(backend.requests).hasSize(1);
-        assertThat(backend.abandoned).as("nor is anything given up").isEmpty();
+        assertThat(backend.abandoned).as("and nothing is given up").isEmpty();
         assertThat(backend.isHeld("n")).isFalse();
     }
 
-    /** The waiter is told of the close, not of the failure before it; what may be on the server is removed. */
+    /** The waiter fails because of the close, not the earlier failure; possible entries on the server are removed. */
     @Test
     void close_whileItPausesAfterAFailure_abandonsWhatMayBeThere() {
         backend.failure = OutageBackend::unreachable;
@@ -258,7 +258,7 @@ class AttemptTurnsTest {
         assertThat(backend.abandoned).containsExactly(backend.requests.get(0).acquisition());
     }
 
-    /** It polls without a place in any line. */
+    /** It polls without a queue entry. */
     @Test
     void waitThatHasNothingOnTheServer_endsWithoutARequest() {
         backend.answerLate().complete(new AcquireResult.Busy(-1, null));
@@ -273,7 +273,7 @@ class AttemptTurnsTest {
         assertThat(virtual.client.isIdle()).isTrue();
     }
 
-    /** Not free yet, and nobody waits to find out when it is. */
+    /** Not free yet, and no waiter would find out when it becomes free. */
     @Test
     void whoAsksOnce_whileTheLockIsBeingReleased_isToldBusyAtOnce() {
         Hold held = virtual.hold("n", PLAIN);
@@ -286,7 +286,7 @@ class AttemptTurnsTest {
         assertThat(backend.requests).hasSize(1);
     }
 
-    /** The same, but the one whose deadline it was is not there any more. */
+    /** The same, but the waiter whose deadline it was has left. */
     @Test
     void whoWaitsForOneAnswer_asksAtOnce_whenAnAttemptIsCutOffAfterTheOneWhoseItWasHasLeft() {
         Virtual blocking = blocking();
@@ -309,7 +309,7 @@ class AttemptTurnsTest {
         assertThat(brief.state).isNotEqualTo(Waiter.State.FAILED);
     }
 
-    /** A place in the queue is not left by asking without waiting: only an end to the acquisition gives it up. */
+    /** An attempt without a wait does not give up a queue entry; only the end of the acquisition does. */
     @Test
     void readerThatAsksOnce_behindOneInLineWhoseAttemptWasCutOff_asksWithItsPlace() {
         Virtual blocking = blocking();
@@ -342,7 +342,7 @@ class AttemptTurnsTest {
         return entry;
     }
 
-    /** Whoever is asking is before it. */
+    /** The running attempt comes before it. */
     @Test
     void whoAsksOnce_whileAnotherOnesAttemptIsOut_isToldBusyAtOnce() {
         backend.answerLate();

@@ -19,7 +19,7 @@ class BackOffTest {
     private final Random random = new Random(1);
     private long nowNanos;
 
-    /** How often a lock is asked for in 30 s whose lease was last given or renewed at the times that are multiples of a period. */
+    /** The number of attempts in 30 s for a lock whose lease was granted or renewed at multiples of a period. */
     private int polls(long periodMillis) {
         int polls = 0;
         while (nowNanos < 30_000_000_000L) {
@@ -60,7 +60,7 @@ class BackOffTest {
         assertThat(backOff.pollDelayNanos(10_000_000, 3, random)).isBetween(4_000_000L, 9_000_000L);
     }
 
-    // ---- with the least and the most that chance can add
+    // ---- with the minimum and the maximum jitter
 
     private static RandomGenerator chance(boolean most) {
         return new RandomGenerator() {
@@ -107,17 +107,20 @@ class BackOffTest {
         assertThat(backOff.pollDelayNanos(0, 0, chance(true))).isEqualTo(6 * MILLI - 1);
     }
 
-    /** The end has to move by more than half of the time that has passed. */
+    /** The expiry has to move by more than half of the elapsed time. */
     @Test
     void poll_whileTheEndMoves_isHalved() {
         assertThat(polls(100, 90)).as("half of the time").isEqualTo(20 * MILLI);
         assertThat(polls(100, 91)).as("more").isEqualTo(10 * MILLI);
         assertThat(polls(100, 80)).as("not at all").isEqualTo(20 * MILLI);
-        assertThat(polls(0, 100)).as("from an end that was over").isEqualTo(10 * MILLI);
-        assertThat(polls(-1, 100)).as("from an end that was not known").isEqualTo(20 * MILLI);
+        assertThat(polls(0, 100)).as("from an expiry in the past").isEqualTo(10 * MILLI);
+        assertThat(polls(-1, 100)).as("from an unknown expiry").isEqualTo(20 * MILLI);
     }
 
-    /** The first poll may come soon: the holder may be about to release. One who meets others again and again asks less often. */
+    /**
+     * The first poll comes early, since the holder may be about to release. A waiter that finds other holders repeatedly
+     * polls less often.
+     */
     @Test
     void poll_whileTheEndMoves_isNotRepeatedWithinFiveMillis() {
         BackOff soon = new BackOff(BackendInfo.named("polled")
@@ -133,7 +136,7 @@ class BackOffTest {
         assertThat(soon.pollDelayNanos(1_000 * MILLI, 100, chance(false))).isEqualTo(MILLI);
     }
 
-    /** The wait of a second poll, 20 ms behind the first one, by what the leases ran at the two. */
+    /** The pause before a second poll, 20 ms after the first one, by the remaining leases at both. */
     private static long polls(long firstMillis, long secondMillis) {
         BackOff fresh = new BackOff(BackendInfo.named("polled")
                 .minLeaseMillis(100)

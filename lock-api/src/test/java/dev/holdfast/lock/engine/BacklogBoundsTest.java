@@ -14,7 +14,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What waits to be removed from the server, how much of it there may be, and what is not worth another try. */
+/** Pending removals: how many there may be, and which are not retried. */
 class BacklogBoundsTest {
     private final HandledBacklog lasting = new HandledBacklog(false);
     private final HandledBacklog expiring = new HandledBacklog(true);
@@ -59,20 +59,20 @@ class BacklogBoundsTest {
 
     @Test
     void oldestOfAll_givesWay_ifThereAreTooManyReleases() {
-        List<Removal<Void>> releases = expiring.add(Backlog.LARGEST, Removal.Kind.RELEASE);
+        List<Removal<Void>> releases = expiring.add(Backlog.MAX_SIZE, Removal.Kind.RELEASE);
         assertThat(done(releases)).isEmpty();
         expiring.add(1, Removal.Kind.RELEASE);
         assertThat(done(releases)).containsExactly(0);
         expiring.add(1, Removal.Kind.ABANDON);
         assertThat(done(releases)).containsExactly(0, 1);
-        assertThat(expiring.backlog.size()).isEqualTo(Backlog.LARGEST);
+        assertThat(expiring.backlog.size()).isEqualTo(Backlog.MAX_SIZE);
     }
 
     @Test
     void nothingIsDropped_ifItDoesNotEndByItself() {
-        List<Removal<Void>> abandonments = lasting.add(Backlog.LARGEST + 1, Removal.Kind.ABANDON);
+        List<Removal<Void>> abandonments = lasting.add(Backlog.MAX_SIZE + 1, Removal.Kind.ABANDON);
         assertThat(done(abandonments)).isEmpty();
-        assertThat(lasting.backlog.size()).isEqualTo(Backlog.LARGEST + 1);
+        assertThat(lasting.backlog.size()).isEqualTo(Backlog.MAX_SIZE + 1);
     }
 
     @Test
@@ -86,7 +86,7 @@ class BacklogBoundsTest {
         assertThat(done(expiring.add(Backlog.CAPACITY, Removal.Kind.ABANDON))).isEmpty();
     }
 
-    // ---- what is worth another try
+    // ---- which removals are retried
 
     private static LockException failure(String kind) {
         return switch (kind) {
@@ -113,11 +113,11 @@ class BacklogBoundsTest {
             assertThat(removal.isDone()).isEqualTo(!again);
             assertThat(each.backlog.size()).isEqualTo(again ? 1 : 0);
             assertThat(each.requests.isIdle()).isEqualTo(!again);
-            assertThat(each.backlog.isDead()).isEqualTo(failure.equals("unavailable"));
+            assertThat(each.backlog.isDown()).isEqualTo(failure.equals("unavailable"));
         }
     }
 
-    /** It is to be tried again in a second: a lease that has ended by then needs nothing. */
+    /** The next try is in a second; a lease that has expired by then needs none. */
     @ParameterizedTest
     @CsvSource({"true, 0, false", "true, 1, true", "false, 0, true", "false, -1, true"})
     void refusal_isNotWorthAnotherTry_whenTheLeaseEndsBefore(boolean ends, long nanosMore, boolean again) {
@@ -161,15 +161,15 @@ class BacklogBoundsTest {
         lasting.backlog.add(other, OutageBackend.noPermission());
         Removal<Void> removal = lasting.abandonment("n");
         lasting.backlog.add(removal, OutageBackend.unreachable());
-        assertThat(lasting.backlog.isDead()).isTrue();
+        assertThat(lasting.backlog.isDown()).isTrue();
         removal.giveUp();
         lasting.pass(500);
         assertThat(lasting.backlog.size()).isEqualTo(1);
-        assertThat(lasting.backlog.isDead()).as("the other one waits").isTrue();
+        assertThat(lasting.backlog.isDown()).as("the other one waits").isTrue();
         other.giveUp();
         lasting.pass(500);
         assertThat(lasting.backlog.size()).isZero();
-        assertThat(lasting.backlog.isDead()).isFalse();
+        assertThat(lasting.backlog.isDown()).isFalse();
         assertThat(lasting.openTimers).isZero();
     }
 
@@ -178,11 +178,11 @@ class BacklogBoundsTest {
     @ParameterizedTest
     @ValueSource(strings = {"confirmed", "unavailable", "refused", "closed"})
     void close_givesUpWhatWaits_andWhatIsUnderWayWhenItIsAnswered(String answer) {
-        List<Removal<Void>> removals = lasting.add(RoundPace.SMALLEST + 2, Removal.Kind.ABANDON);
+        List<Removal<Void>> removals = lasting.add(RoundPace.MIN_SIZE + 2, Removal.Kind.ABANDON);
         lasting.pass(0);
-        assertThat(lasting.sent).hasSize(RoundPace.SMALLEST);
+        assertThat(lasting.sent).hasSize(RoundPace.MIN_SIZE);
         lasting.backlog.close();
-        assertThat(done(removals)).as("those that wait").containsExactly(0, 1);
+        assertThat(done(removals)).as("the waiting ones").containsExactly(0, 1);
         assertThat(lasting.backlog.size()).isZero();
         lasting.sent.forEach(each -> each.answered().accept(answer.equals("confirmed") ? null : failure(answer)));
         assertThat(removals).allMatch(Removal::isDone);
@@ -228,7 +228,7 @@ class BacklogBoundsTest {
         assertThat(lasting.backlog.size()).isZero();
     }
 
-    /** Another thread is asked after each call: it would wait for ever. */
+    /** After each call another thread would be used, which never runs. */
     @Test
     void noCall_leavesTheOthersWaiting() {
         List<Runnable> calls = List.of(

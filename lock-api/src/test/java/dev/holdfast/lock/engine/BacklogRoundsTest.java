@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** When the removals of a client are tried again, in which order, and how many at once. */
+/** When a client's removals are retried, in which order, and how many at a time. */
 class BacklogRoundsTest {
     private final HandledBacklog it = new HandledBacklog(false);
 
@@ -37,17 +37,17 @@ class BacklogRoundsTest {
         failAll();
         it.add(300, Removal.Kind.ABANDON);
         it.pass(1_000);
-        assertThat(it.roundSizes()).hasSizeBetween(4, 8).containsOnly(RoundPace.SMALLEST);
-        assertThat(it.backlog.isDead()).isTrue();
+        assertThat(it.roundSizes()).hasSizeBetween(4, 8).containsOnly(RoundPace.MIN_SIZE);
+        assertThat(it.backlog.isDown()).isTrue();
         it.sent.clear();
         confirmAll();
         it.pass(1_000);
         assertThat(it.roundSizes()).containsExactly(8, 16, 32, 64, 64, 64, 52);
         assertThat(it.backlog.size()).isZero();
-        assertThat(it.backlog.isDead()).isFalse();
+        assertThat(it.backlog.isDown()).isFalse();
     }
 
-    /** From 25 to 50 ms, then twice as long each, up to a second. */
+    /** From 25 to 50 ms, doubling up to a second. */
     @Test
     void pausesBetweenRounds_double_whileNothingIsConfirmed() {
         failAll();
@@ -61,7 +61,7 @@ class BacklogRoundsTest {
         }
     }
 
-    /** One removal alone: it is due when its pause is over, to the moment. */
+    /** A single removal is due exactly when its pause is over. */
     @Test
     void refusedOne_isTriedAfterASecond_thenTwiceAsLong_upToHalfAMinute() {
         refuseAll();
@@ -79,9 +79,7 @@ class BacklogRoundsTest {
         it.pass(2_000);
         assertThat(it.names()).containsExactly("a", "b");
         assertThat(it.times().get(0)).isEqualTo(1_000);
-        assertThat(it.times().get(1))
-                .as("due at 1.6 s, or when the rounds come to it")
-                .isBetween(1_600L, 1_700L);
+        assertThat(it.times().get(1)).as("due at 1.6 s, or with its batch").isBetween(1_600L, 1_700L);
     }
 
     @Test
@@ -90,7 +88,7 @@ class BacklogRoundsTest {
         it.backlog.add(it.abandonment("refused"), OutageBackend.noPermission());
         it.pass(200);
         it.backlog.add(it.abandonment("new"));
-        assertThat(it.openTimers).as("one takes the other's place").isEqualTo(1);
+        assertThat(it.openTimers).as("one replaces the other").isEqualTo(1);
         it.pass(0);
         assertThat(it.names()).containsExactly("new");
         it.pass(10_000);
@@ -104,11 +102,11 @@ class BacklogRoundsTest {
         it.add(3, Removal.Kind.ABANDON);
         it.pass(0);
         it.backlog.add(it.abandonment("next"));
-        assertThat(it.openTimers).as("no round is planned").isZero();
+        assertThat(it.openTimers).as("no batch is scheduled").isZero();
         List<HandledBacklog.Sent> round = List.copyOf(it.sent);
         assertThat(round).hasSize(3);
         round.get(0).answered().accept(null);
-        round.get(0).answered().accept(OutageBackend.unreachable()); // twice, which does not count
+        round.get(0).answered().accept(OutageBackend.unreachable()); // added twice, counted once
         round.get(0).answered().accept(null);
         round.get(1).answered().accept(null);
         it.pass(10_000);

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** A client's removals end, and the rounds of them, whatever becomes of one. */
+/** A client's removals and their batches complete, whatever happens to a single removal. */
 class BacklogTest {
     private static final long SECOND = 1_000_000_000L;
 
@@ -50,7 +50,7 @@ class BacklogTest {
         assertThat(removal.isDone()).isFalse();
 
         answer.complete(null);
-        assertThat(removal.isDone()).as("there is nothing to try again").isTrue();
+        assertThat(removal.isDone()).as("there is nothing to retry").isTrue();
         assertThat(failed).hasSize(1);
         assertThat(requests.isIdle()).isTrue();
     }
@@ -69,21 +69,21 @@ class BacklogTest {
                 SECOND);
     }
 
-    /** A driver that does not return has one thread for each removal at most, however often that is tried. */
+    /** A driver that does not return blocks at most one thread per removal, however often the removal is retried. */
     @Test
     void removal_thatIsTriedAgainBeforeItsThreadComes_takesNoSecondOne_andIsSentOnce() {
         List<Runnable> threads = new ArrayList<>();
-        List<String> told = new ArrayList<>();
+        List<String> reported = new ArrayList<>();
         int[] sent = {0};
         Removal<Void> removal = counted(sent);
-        removal.send(threads::add, failure -> told.add("first " + (failure == null)));
-        removal.send(threads::add, failure -> told.add("second " + (failure == null)));
+        removal.send(threads::add, failure -> reported.add("first " + (failure == null)));
+        removal.send(threads::add, failure -> reported.add("second " + (failure == null)));
         assertThat(threads).hasSize(1);
         threads.get(0).run();
         assertThat(sent[0]).isEqualTo(1);
-        assertThat(told).containsExactly("second true");
+        assertThat(reported).containsExactly("second true");
         requests.stallAll();
-        assertThat(told).as("nobody waits for ever").containsExactly("second true", "first false");
+        assertThat(reported).as("no wait is endless").containsExactly("second true", "first false");
         assertThat(requests.isIdle()).isTrue();
     }
 
@@ -103,7 +103,7 @@ class BacklogTest {
         threads.get(0).run();
         assertThat(sent[0]).isZero();
         removal.send(threads::add, failure -> {});
-        assertThat(threads).as("the one before has come back").hasSize(2);
+        assertThat(threads).as("the previous one has returned").hasSize(2);
     }
 
     private Removal<Void> counted(int[] sent) {

@@ -15,7 +15,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.LongSupplier;
 import org.junit.jupiter.api.Test;
 
-/** How long a backend that blocks its caller may take for an attempt, and how long it may wait. */
+/** The time-outs of attempts on a blocking backend, and the wait that they request. */
 class BlockingAttemptTest {
     private static final long MILLI = 1_000_000;
     private static final long TIMEOUT_MILLIS = 3_000;
@@ -46,7 +46,7 @@ class BlockingAttemptTest {
         return backend.sent.get(index);
     }
 
-    /** What is left of a time from the first request to another one, in whole milliseconds. */
+    /** The remaining time at a later request, in whole milliseconds. */
     private long left(long millis, int index) {
         return Durations.ceilMillis(millis * MILLI - (sent(index).atNanos() - sent(0).atNanos()));
     }
@@ -97,7 +97,7 @@ class BlockingAttemptTest {
         assertThat(sent(1).request().waitMillis()).isEqualTo(left(100, 1));
     }
 
-    /** A thread that asks for itself makes the call itself; renewals and what is dropped are made on threads of the client's. */
+    /** A thread makes its own attempts itself; renewals and releases of dropped leases run on the client's threads. */
     @Test
     void holdOfAThread_isRenewedElsewhere_andReleasedByIt() {
         DistributedLock lock = virtual.client.lock("n");

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A thread waits for an answer as long as a request may take, interrupted or not. */
+/** A thread waits for an answer for up to the request time-out, interrupted or not. */
 @Timeout(60)
 class BlockingCallsTest {
     private static BlockingCalls calls(long timeoutMillis) {
@@ -90,9 +90,9 @@ class BlockingCallsTest {
         assertThat(virtual.backend.removals).isEqualTo(1);
     }
 
-    // ---- questions
+    // ---- queries
 
-    /** Answers no question, or each with a failure; notes the times that they may take. */
+    /** Leaves queries unanswered or fails them; records their time-outs. */
     private static final class Asked extends OutageBackend {
         final List<Long> timeouts = new ArrayList<>();
 

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** A backend with a bug, whose calls throw or return nothing: that is a failure like any other, and the client lives. */
+/** A backend with a bug, whose calls throw or return null: this is handled like any failure, and the client keeps working. */
 class BrokenBackendTest {
     private final Virtual virtual = new Virtual(LockClientOptions.defaults(), Broken::new);
     private final Broken backend = (Broken) virtual.backend;
@@ -43,7 +43,7 @@ class BrokenBackendTest {
 
     private record Place() implements Ticket {}
 
-    /** All of its calls have the bug, while there is one. */
+    /** While set, all calls have the bug. */
     private static final class Broken extends OutageBackend {
         Bug bug = Bug.NONE;
         int calls;
@@ -52,7 +52,7 @@ class BrokenBackendTest {
             super(false, false, clock);
         }
 
-        @SuppressWarnings("NullAway") // that is the bug
+        @SuppressWarnings("NullAway") // the bug
         private <T> CompletionStage<T> call(Supplier<CompletionStage<T>> proper) {
             calls++;
             return switch (bug) {
@@ -96,7 +96,7 @@ class BrokenBackendTest {
         }
     }
 
-    /** What it left is removed as soon as that works. */
+    /** Its entry is removed once removals work. */
     @ParameterizedTest
     @EnumSource(names = "NONE", mode = EnumSource.Mode.EXCLUDE)
     void attempt_isTold_alsoToOneThatWaits_andWhatItMayHaveLeftIsRemoved(Bug bug) {
@@ -120,21 +120,21 @@ class BrokenBackendTest {
     @ParameterizedTest
     @EnumSource(names = "NONE", mode = EnumSource.Mode.EXCLUDE)
     void renewal_isTriedAgain(Bug bug) {
-        List<String> told = new ArrayList<>();
+        List<String> reported = new ArrayList<>();
         virtual.client.addListener(new LockListener() {
             @Override
             public void suspect(String name, long token, String detail) {
-                told.add("suspect");
+                reported.add("suspect");
             }
 
             @Override
             public void renewed(String name, long token) {
-                told.add("renewed");
+                reported.add("renewed");
             }
 
             @Override
             public void lost(String name, long token, Duration held, LossReason reason) {
-                told.add("lost");
+                reported.add("lost");
             }
         });
         virtual.hold("n", LockOptions.defaults());
@@ -143,7 +143,7 @@ class BrokenBackendTest {
         assertThat(backend.calls).as("the attempt, and several renewals").isGreaterThan(4);
         backend.bug = Bug.NONE;
         virtual.pass(2 * Virtual.SECOND);
-        assertThat(told).containsExactly("suspect", "renewed");
+        assertThat(reported).containsExactly("suspect", "renewed");
     }
 
     @ParameterizedTest

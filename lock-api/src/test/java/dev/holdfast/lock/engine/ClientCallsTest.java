@@ -39,7 +39,7 @@ import java.util.function.LongSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What a client's user asks of it besides a lock: permits, what is held, what the store says; and what it refuses. */
+/** A client's calls other than for locks: permits, held locks, queries of the store; and what it refuses. */
 @Timeout(30)
 class ClientCallsTest {
     private static final HolderInfo HOLDER =
@@ -50,7 +50,7 @@ class ClientCallsTest {
     private final Answering backend = (Answering) virtual.backend;
     private final EngineClient client = virtual.client;
 
-    /** Answers all questions at once; grants what is asked for in slot 3 while there is room. */
+    /** Answers all queries immediately; grants requests in slot 3 while there is room. */
     private static final class Answering extends OutageBackend {
         BackendInfo info = BackendInfo.named("answering")
                 .minLeaseMillis(10)
@@ -176,7 +176,7 @@ class ClientCallsTest {
         assertThat(backend.asked).containsExactly("limit s 5 7");
         assertThatExceptionOfType(LockConfigurationException.class)
                 .isThrownBy(() -> client.semaphore("s", 5).changeLimit(6))
-                .withMessageContaining("changed from 5 to 6, but the store has 7");
+                .withMessageContaining("change the limit from 5 to 6: the store's limit is 7");
     }
 
     @Test
@@ -188,13 +188,13 @@ class ClientCallsTest {
         assertThat(backend.asked).isEmpty();
     }
 
-    // ---- what the store says
+    // ---- queries of the store
 
     @Test
     void holders_haveTheTokenThatTheirLeaseReports() {
         assertThat(client.holder("n").orElseThrow().token()).isEqualTo(TOLD);
-        HolderInfo told = client.holders("n").get(0);
-        assertThat(told).isEqualTo(new HolderInfo("me", "h", 1, Instant.EPOCH, TOLD, new Demand.Permits(1, 3), 2));
+        HolderInfo reported = client.holders("n").get(0);
+        assertThat(reported).isEqualTo(new HolderInfo("me", "h", 1, Instant.EPOCH, TOLD, new Demand.Permits(1, 3), 2));
         assertThat(backend.asked).containsOnly("holder n 3000");
         LockListing listing = client.list("or", 1_000);
         assertThat(listing.more()).isTrue();
@@ -248,7 +248,7 @@ class ClientCallsTest {
         assertThat(backend.asked).isEmpty();
     }
 
-    // ---- what is refused
+    // ---- refusals
 
     @Test
     void demand_thatTheStoreDoesNotHave_isRefused() {
@@ -259,10 +259,10 @@ class ClientCallsTest {
         EngineClient other = new EngineClient(plain, LockClientOptions.defaults(), virtual.machine.runtime()).start();
         assertThatExceptionOfType(LockConfigurationException.class)
                 .isThrownBy(() -> other.semaphore("n", 1))
-                .withMessageContaining("a semaphore is asked for, which answering does not have");
+                .withMessageContaining("a semaphore is requested, which answering does not support");
         assertThatExceptionOfType(LockConfigurationException.class)
                 .isThrownBy(() -> other.readWriteLock("n"))
-                .withMessageContaining("a read lock is asked for");
+                .withMessageContaining("a read lock is requested");
     }
 
     @Test
@@ -274,11 +274,13 @@ class ClientCallsTest {
                 () -> client.readWriteLock("n", fair),
                 () -> client.semaphore("n", 1, fair),
                 () -> client.lockAll(List.of("n"), fair))) {
-            assertThatIllegalArgumentException().isThrownBy(call::run).withMessageContaining("answering has none");
+            assertThatIllegalArgumentException()
+                    .isThrownBy(call::run)
+                    .withMessageContaining("which answering does not provide");
         }
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> client.lock("n", hasty))
-                .withMessageContaining("a lease of 9 ms is shorter than answering can keep; ask for at least 10 ms");
+                .withMessageContaining("a lease of 9 ms is shorter than answering supports; request at least 10 ms");
         assertThat(client.lock(
                                 "n",
                                 LockOptions.builder()
@@ -297,7 +299,7 @@ class ClientCallsTest {
         assertThatIllegalArgumentException().isThrownBy(() -> client.lock("\0"));
     }
 
-    // ---- what is held
+    // ---- held locks
 
     @Test
     void held_hasWhoHoldsAndWhoWaits() throws InterruptedException {
@@ -391,7 +393,7 @@ class ClientCallsTest {
         }
     }
 
-    // ---- a lease that is dropped
+    // ---- a dropped lease
 
     @Test
     void droppedLease_isEnded_andItsReleaseSent() {

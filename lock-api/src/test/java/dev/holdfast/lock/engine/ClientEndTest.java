@@ -33,7 +33,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What a client's beginning and end do to the backend and the threads, and how far its leases can be relied upon. */
+/** How opening and closing a client affects the backend and the threads, and how long its leases are valid. */
 @Timeout(30)
 class ClientEndTest {
     private final SimWorld world = new SimWorld(1);
@@ -51,7 +51,7 @@ class ClientEndTest {
 
         int closed;
         boolean failsToClose;
-        /** What was so when it was closed. */
+        /** The state when it was closed. */
         final List<String> atClose = new ArrayList<>();
 
         IntSupplier shutdowns = () -> 0;
@@ -127,11 +127,11 @@ class ClientEndTest {
 
     @Test
     void listener_thatWasRemoved_isNotTold() throws InterruptedException {
-        List<String> told = new ArrayList<>();
+        List<String> reported = new ArrayList<>();
         LockListener listener = new LockListener() {
             @Override
             public void acquired(String name, long token, Duration waited, boolean handedOff) {
-                told.add(name);
+                reported.add(name);
             }
         };
         client.addListener(listener);
@@ -140,7 +140,7 @@ class ClientEndTest {
         client.removeListener(listener);
         client.lock("b").acquire().close();
         world.runUntil(world.now() + Virtual.SECOND);
-        assertThat(told).containsExactly("a");
+        assertThat(reported).containsExactly("a");
     }
 
     @Test
@@ -171,7 +171,7 @@ class ClientEndTest {
                 .withMessageContaining("'other'");
     }
 
-    /** All of a lease but the drift and a margin can be relied upon: 14,550 ms of 15 s. */
+    /** A lease is valid for its length minus the drift and a margin: 14,550 ms of 15 s. */
     @Test
     void ensure_upToWhatALeaseCanGive() {
         Virtual virtual = new Virtual(LockClientOptions.defaults(), ImpoliteBackend::new);
@@ -184,7 +184,7 @@ class ClientEndTest {
 
         lease.ensure(Duration.ZERO);
         lease.ensure(left);
-        assertThat(store.renewals).as("it had that much left").isZero();
+        assertThat(store.renewals).as("it had this much time left").isZero();
         virtual.pass(Virtual.SECOND);
         lease.ensure(usable);
         assertThat(store.renewals).as("it was renewed for it").isEqualTo(1);
@@ -204,7 +204,7 @@ class ClientEndTest {
                 .build();
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> LockEngine.client(backend, fair))
-                .withMessageContaining("outage has none");
+                .withMessageContaining("which outage does not provide");
         assertThat(backend.closed).isEqualTo(1);
     }
 
@@ -214,10 +214,10 @@ class ClientEndTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> LockEngine.grant(new Simulation.SimLease(hold)))
                 .withMessageContaining("lock 'n': " + Simulation.SimLease.class.getName())
-                .withMessageContaining("pass the lease that the lock gave");
+                .withMessageContaining("pass the lease that the lock returned");
     }
 
-    /** What it has lost by the close it is told when it unlocks. */
+    /** A loss by the close is reported when it unlocks. */
     @Test
     void lock_byTheThreadThatHeldItAtTheClose_isToldOfTheClose() {
         DistributedLock lock = client.lock("n");

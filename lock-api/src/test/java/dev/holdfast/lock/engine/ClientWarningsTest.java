@@ -23,14 +23,14 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What a client says in the log: of options that cost locks, of leases that are dropped, and of an end in disorder. */
+/** A client's log: warnings about dangerous options, dropped leases, and a close with open locks. */
 @Timeout(60)
 class ClientWarningsTest {
     private final Virtual virtual = new Virtual(LockClientOptions.defaults(), Failing::new);
     private final Failing backend = (Failing) virtual.backend;
     private final EngineClient client = virtual.client;
 
-    /** Its connection was closed before the client, perhaps; and it may fail to close. */
+    /** Its connection may have been closed before the client, and its close may fail. */
     private static final class Failing extends OutageBackend {
         boolean failsToClose;
 
@@ -91,7 +91,7 @@ class ClientWarningsTest {
             its.pass(10 * Virtual.SECOND);
             assertThat(hold.state).as("it is open").isEqualTo(Hold.State.HELD);
             trace.enqueue();
-            its.pass(10 * Virtual.SECOND); // the beats of its renewals
+            its.pass(10 * Virtual.SECOND); // the schedule of its renewals
         });
         assertThat(hold.state).isEqualTo(Hold.State.RELEASED);
         assertThat(its.backend.isHeld("n")).isFalse();
@@ -109,7 +109,7 @@ class ClientWarningsTest {
         }
         virtual.pass(3 * Virtual.SECOND);
         holds.forEach(hold -> Objects.requireNonNull(hold.openLease).enqueue());
-        String log = LogText.of(() -> virtual.pass(5 * Virtual.SECOND / 2)); // the beat of their renewals
+        String log = LogText.of(() -> virtual.pass(5 * Virtual.SECOND / 2)); // the schedule of their renewals
         assertThat(holds).allMatch(hold -> hold.state == Hold.State.RELEASED);
         assertThat(count(log, "a lease was dropped")).isEqualTo(3);
     }
@@ -130,27 +130,27 @@ class ClientWarningsTest {
 
     @Test
     void close_beforeTheStoreHasAnswered_isTold_andWhatIsOutEndsInOneEvent() {
-        List<String> told = new ArrayList<>();
+        List<String> reported = new ArrayList<>();
         client.addListener(new LockListener() {
             @Override
             public void released(String name, long token, Duration held) {
-                told.add(name);
+                reported.add(name);
             }
         });
         Hold hold = virtual.hold("n", LockOptions.defaults());
         backend.silent = true;
         virtual.end(hold);
         virtual.pass(0);
-        assertThat(told).isEmpty();
+        assertThat(reported).isEmpty();
         String log = logOfTheEnd();
-        assertThat(count(log, "lock client of outage: closed before the store had answered everything"))
+        assertThat(count(log, "lock client of outage: closed before the store had answered all requests"))
                 .isEqualTo(1);
         assertThat(log).doesNotContain("its connection was closed before it");
         assertThat(client.engine().requests().isIdle())
                 .as("nothing is awaited any more")
                 .isTrue();
         virtual.pass(0);
-        assertThat(told).containsExactly("n");
+        assertThat(reported).containsExactly("n");
     }
 
     @Test
@@ -161,7 +161,7 @@ class ClientWarningsTest {
         String log = logOfTheEnd();
         assertThat(count(log, "its connection was closed before it, so 2 locks could not be released"))
                 .isEqualTo(1);
-        assertThat(log).doesNotContain("closed before the store had answered everything");
+        assertThat(log).doesNotContain("closed before the store had answered all requests");
         assertThat(client.engine().requests().isIdle()).isTrue();
     }
 
@@ -188,9 +188,9 @@ class ClientWarningsTest {
         assertThat(client.engine().releaser().warnings().lines()).isEqualTo(1);
         assertThat(client.engine().losses().lines()).isEqualTo(1);
         int before = backend.removals;
-        assertThat(before).as("they are tried again").isGreaterThan(3);
+        assertThat(before).as("they are retried").isGreaterThan(3);
 
-        assertThat(logOfTheEnd()).contains("closed before the store had answered everything");
+        assertThat(logOfTheEnd()).contains("closed before the store had answered all requests");
         assertThat(client.engine().releaser().warnings().lines()).isEqualTo(2);
         assertThat(client.engine().losses().lines()).isEqualTo(2);
         assertThat(client.status().pendingReleases()).isZero();
@@ -213,7 +213,7 @@ class ClientWarningsTest {
         assertThat(client.isIdle()).isTrue();
     }
 
-    /** It waits for the store, but no longer than a request may take: by the clock of the machine. */
+    /** It waits for the store for up to the request time-out, by the machine's clock. */
     @ParameterizedTest
     @CsvSource({"true, 0", "false, 1"})
     void close_waitsForTheAnswers_andTellsWhatHadNone(boolean answers, int warnings) {
@@ -233,7 +233,7 @@ class ClientWarningsTest {
         }
         String log = LogText.of(its::close);
         assertThat(System.nanoTime() - start).isGreaterThanOrEqualTo(30_000_000);
-        assertThat(count(log, "closed before the store had answered everything"))
+        assertThat(count(log, "closed before the store had answered all requests"))
                 .isEqualTo(warnings);
         assertThat(its.engine().requests().isIdle()).isTrue();
     }

@@ -21,7 +21,7 @@ import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
-/** A store with a queue and all demands, which answers within the call and counts; signals come in virtual time. */
+/** A store with a queue and all demands. It answers within the call and counts requests; signals come in virtual time. */
 final class DirectBackend implements LockBackend {
     private final SimWorld world;
     private final SimWorld.Machine machine;
@@ -29,7 +29,7 @@ final class DirectBackend implements LockBackend {
     final List<AcquireRequest> attempts = new ArrayList<>();
     final List<Grant> released = new ArrayList<>();
     final List<AcquisitionId> abandoned = new ArrayList<>();
-    /** Answers to the next attempts, instead of the store's. */
+    /** Scripted answers to the next attempts. */
     final Queue<CompletionStage<AcquireResult>> answers = new ArrayDeque<>();
 
     DirectBackend(SimWorld world, SimWorld.Machine machine) {

@@ -9,7 +9,7 @@ import java.util.Random;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
-/** Arithmetic of times, for random and for extreme ones. */
+/** Arithmetic of durations, with random and with extreme values. */
 class DurationsTest {
     private static final BackendInfo POLLED = BackendInfo.named("polled")
             .minLeaseMillis(1)
@@ -75,7 +75,7 @@ class DurationsTest {
                         .min(LONGEST)));
     }
 
-    /** Such as a row that an operator has parked until the end of 9999. */
+    /** For example a row that an operator has set to expire at the end of 9999. */
     @Test
     void poll_howeverLongTheHoldersLeaseRuns_isNeverShorterThanTheStoreWants() {
         times().forEach(remaining -> {

@@ -16,7 +16,7 @@ import dev.holdfast.lock.spi.RenewResult;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
-/** No form returns a lease that has ended, and {@code ensure} says lost only of one that is. */
+/** No method returns a lease that has ended, and {@code ensure} reports a loss only for a lost lease. */
 class EndedLeaseTest {
     private final Virtual virtual = new Virtual();
     private final DistributedLock lock = virtual.client.lock("n");
@@ -37,7 +37,8 @@ class EndedLeaseTest {
         assertThat(hold).isNotNull();
         virtual.machine.jumpWallClock(20_000);
         ThreadWaiter waiter = new ThreadWaiter(LockOptions.defaults(), false, Waiter.FOREVER, virtual.machine.nanos());
-        assertThatThrownBy(() -> virtual.client.calls().settle(hold, waiter)).isInstanceOf(LeaseLostException.class);
+        assertThatThrownBy(() -> virtual.client.calls().ensureStillValid(hold, waiter))
+                .isInstanceOf(LeaseLostException.class);
         assertThatThrownBy(lock::unlock).isInstanceOf(IllegalMonitorStateException.class);
     }
 
@@ -110,7 +111,7 @@ class EndedLeaseTest {
         assertThatThrownBy(() -> lease.ensure(Duration.ofSeconds(1))).isInstanceOf(LeaseLostException.class);
     }
 
-    /** What ends is the hold to read that was asked for. */
+    /** The requested read hold ends. */
     @Test
     void tryLock_toReadUnderALockInDoubt_failsIfTheStoreDoesNotConfirm_andLeavesTheLock() {
         Virtual impolite = new Virtual(LockClientOptions.defaults(), ImpoliteBackend::new);

@@ -20,9 +20,9 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 /**
- * The local queue, hand-off and cancellation are linearizable: every concurrent run looks like some sequential run of
- * {@link FifoLock}. Each Lincheck thread is one asynchronous caller. {@code -Dholdfast.lincheck.runs=N} sets how often each
- * of its scenarios is run: their threads wait by spinning, which takes long where others want the cores.
+ * The local queue, hand-off and cancellation are linearizable: every concurrent run looks like some sequential run of {@link
+ * FifoLock}. Each Lincheck thread is one asynchronous caller. {@code -Dholdfast.lincheck.runs=N} sets how often each of its
+ * scenarios is run: their threads spin while they wait, which is slow on a busy machine.
  */
 @DisplayName("The local queue")
 public class EngineLincheckTest {
@@ -46,7 +46,7 @@ public class EngineLincheckTest {
         client.entries().submit("n", waiter);
         while (waiter.state == Waiter.State.WAITING
                 && !client.engine().requests().isIdle()) {
-            Thread.onSpinWait(); // an attempt that another thread is about to make may decide it
+            Thread.onSpinWait(); // it may depend on an attempt that another thread is about to make
         }
         if (waiter.state == Waiter.State.BUSY) {
             callers.set(caller, null);
@@ -91,7 +91,7 @@ public class EngineLincheckTest {
         return cancelled;
     }
 
-    /** What it must look like. */
+    /** The correct model. */
     public static class FifoLock {
         private final Map<Integer, Boolean> grantedByCaller = new HashMap<>();
         final Deque<Integer> queue = new ArrayDeque<>();
@@ -143,7 +143,7 @@ public class EngineLincheckTest {
         }
     }
 
-    /** What it must not look like: the next waiter is taken from the queue, and forgotten. */
+    /** A broken model: it removes the next waiter from the queue without granting it the lock. */
     public static class ForgetfulLock extends FifoLock {
         @Override
         int next() {
@@ -166,9 +166,9 @@ public class EngineLincheckTest {
                 .check(EngineLincheckTest.class);
     }
 
-    /** In the second thread's release, however the threads run: the first caller has left the lock to the second one. */
+    /** It happens in the second thread's release under every schedule: the first caller has handed the lock to the second. */
     @Test
-    @DisplayName("is seen not to be a lock that forgets waiters, so the check can fail")
+    @DisplayName("differs from a lock that loses waiters, so the check can fail")
     void otherLock_isNoticed() throws NoSuchMethodException {
         ExecutionScenario scenario = new ExecutionScenario(
                 List.of(actor("enqueue", 1), actor("enqueue", 2), actor("release", 1)),

@@ -26,8 +26,9 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
- * Each decision of the engine is a row of models/engine.table, of which the Promela model is made: three callers on a made-up clock,
- * answers in any order and as late as may be, renewals that fail, leases that end, callers that leave.
+ * Each decision of the engine is a row of models/engine.table, from which the Promela model is generated. Three callers run
+ * on a simulated clock, with answers in any order and arbitrarily late, failing renewals, expiring leases, and callers that
+ * leave.
  */
 class EngineModelTest {
     private static final int STEPS = 20_000;
@@ -35,7 +36,7 @@ class EngineModelTest {
     private static final int HAND_OFFS = 2;
     private static final String NAME = "n";
 
-    /** What a row of the table says, and what a step did: event, lease, waiter, fit, answer. */
+    /** A row of the table, or an observed step: event, lease, waiter, fit, answer. */
     private record Row(List<String> cells) {
         boolean fits(Row step) {
             for (int i = 0; i < 4; i++) {
@@ -73,7 +74,7 @@ class EngineModelTest {
     private @Nullable LockEntry entry;
     private long tokens;
     private int steps;
-    /** How often the present grant was handed off. */
+    /** How often the current grant was handed off. */
     private int handOffs;
 
     private static List<Row> table() {
@@ -117,7 +118,7 @@ class EngineModelTest {
                 .toList();
     }
 
-    // ---- what may happen
+    // ---- possible events
 
     private void arrive() {
         if (waiting().size() + (holder() == null ? 0 : 1) < 3) {
@@ -192,7 +193,7 @@ class EngineModelTest {
         check("granted", valid, waiter, true, answer);
     }
 
-    /** Whether it is abandoned, and not asked again first. An abandonment may have to wait for other removals. */
+    /** Whether it is abandoned without another attempt before. An abandonment may have to wait for other removals. */
     private boolean isAbandoned(AcquisitionId acquisition, int attempts) {
         for (int i = 0; i < 200; i++) {
             if (backend.abandoned.contains(acquisition)) {
@@ -275,7 +276,7 @@ class EngineModelTest {
         world.runUntil(world.now() + millis * 1_000_000);
     }
 
-    /** The process stands still, so that nobody notices what is over. */
+    /** The process is paused, so that expired leases are not detected. */
     private void standStill() {
         long nanos = (1 + random.nextInt(3)) * LEASE_MILLIS * 600_000;
         machine.pause(nanos + 1);
@@ -307,7 +308,7 @@ class EngineModelTest {
         for (int i = 0; i < STEPS; i++) {
             step();
         }
-        assertThat(table).as("rows that were not met").allMatch(met::contains);
+        assertThat(table).as("rows that did not occur").allMatch(met::contains);
         assertThat(steps).as("decisions").isGreaterThan(STEPS / 10);
     }
 

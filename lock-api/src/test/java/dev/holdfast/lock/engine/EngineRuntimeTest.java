@@ -69,7 +69,7 @@ class EngineRuntimeTest {
         assertThat(cancelled).hasValue("not run");
     }
 
-    /** The clean-up of a late answer runs where it is. */
+    /** The clean-up of a late answer runs on the thread that delivers it. */
     @Test
     void afterTheShutdown_cleanUpRunsWhereItIs_timersDoNot() {
         runtime.shutdown().run();
@@ -79,30 +79,30 @@ class EngineRuntimeTest {
         assertThat(runtime.timer().after(0, () -> {})).isSameAs(Subscription.NONE);
     }
 
-    /** Each hold ends with an event, also if the client was closed while another thread was about to tell it. */
+    /** Each hold ends with an event, even if the client is closed while another thread is about to report it. */
     @Test
     void afterTheShutdown_eventsAreTold_inOrder_andTheirThreadEnds() throws Exception {
-        List<String> told = new CopyOnWriteArrayList<>();
+        List<String> reported = new CopyOnWriteArrayList<>();
         CountDownLatch shutDown = new CountDownLatch(1);
         runtime.events().execute(() -> {
             try {
                 shutDown.await();
             } catch (InterruptedException e) {
-                told.add("interrupted");
+                reported.add("interrupted");
             }
-            told.add("before");
+            reported.add("before");
         });
         runtime.shutdown().run();
         CompletableFuture<Thread> last = new CompletableFuture<>();
-        runtime.events().execute(() -> told.add("after"));
+        runtime.events().execute(() -> reported.add("after"));
         runtime.events().execute(() -> last.complete(Thread.currentThread()));
         shutDown.countDown();
 
         last.join().join();
-        assertThat(told).containsExactly("before", "after");
+        assertThat(reported).containsExactly("before", "after");
     }
 
-    /** Each thread that a pool starts has a task to begin with; what comes on top waits. */
+    /** Each thread that a pool starts has an initial task; further tasks are queued. */
     @Test
     void threads_areSoManyOfEachRole_andNoMore() {
         Map<String, Executor> executors = Map.of(
@@ -125,7 +125,7 @@ class EngineRuntimeTest {
                         "holdfast-io-", 2, "holdfast-renewal-", 2, "holdfast-callback-", 4, "holdfast-events-", 1));
     }
 
-    /** As where no thread comes back from the driver: the next attempt fails at once. */
+    /** As if no thread returned from the driver: the next attempt fails immediately. */
     @Test
     void callsThatWaitForAThread_areBounded_untilTheShutdown() {
         CountDownLatch busy = new CountDownLatch(1);
@@ -148,7 +148,9 @@ class EngineRuntimeTest {
         assertThat(done).hasValue(0);
         runtime.shutdown().run();
         runtime.io().execute(done::incrementAndGet);
-        assertThat(done).as("what comes after the shutdown runs where it is").hasValue(1);
+        assertThat(done)
+                .as("after the shutdown, tasks run on the calling thread")
+                .hasValue(1);
         busy.countDown();
     }
 
@@ -160,7 +162,7 @@ class EngineRuntimeTest {
         assertThat(thread.isAlive()).isFalse();
     }
 
-    /** As long as the machine has no thread left. */
+    /** While no thread can be started. */
     @Test
     void whatAWaiterIsToldBy_isTriedAgain_untilThereIsAThreadForIt() {
         List<String> done = new ArrayList<>();
@@ -177,9 +179,9 @@ class EngineRuntimeTest {
             return Subscription.NONE;
         };
 
-        EngineRuntime.executeInTheEnd(withoutThreads, timer, () -> done.add("told"));
+        EngineRuntime.executeEventually(withoutThreads, timer, () -> done.add("ran"));
 
-        assertThat(done).containsExactly("told");
+        assertThat(done).containsExactly("ran");
         assertThat(pauses).containsExactly(100_000_000L, 100_000_000L);
     }
 }

@@ -22,7 +22,7 @@ class EngineSimulationTest {
 
     @Test
     @DisplayName(
-            "keeps every promise under lost, late and repeated messages, pauses, stopped threads, clock jumps, doubts, revocations and close")
+            "keeps every promise under lost, late and repeated messages, pauses, clock jumps, suspect leases, revocations and close")
     void everySeed_keepsThePromises() {
         LongAdder acquisitions = new LongAdder();
         LongAdder losses = new LongAdder();
@@ -53,11 +53,13 @@ class EngineSimulationTest {
             assertThat(losses.sum()).as("losses").isGreaterThan(SEEDS / 4);
             assertThat(handOffs.sum()).as("hand-offs").isGreaterThan(SEEDS / 10);
             assertThat(injected.sum()).as("faults injected").isGreaterThan(SEEDS * 5);
-            assertThat(unclearRenewals.sum()).as("unclear renewals").isGreaterThan(SEEDS / 10);
-            assertThat(doubts.sum()).as("times in doubt").isGreaterThan(SEEDS / 10);
+            assertThat(unclearRenewals.sum())
+                    .as("renewals with an unknown result")
+                    .isGreaterThan(SEEDS / 10);
+            assertThat(doubts.sum()).as("times suspect").isGreaterThan(SEEDS / 10);
             assertThat(stops.sum()).as("threads stopped before a send").isGreaterThan(SEEDS / 4);
             assertThat(late.sum())
-                    .as("requests that arrived after their client had given them up")
+                    .as("requests that arrived after their time-out")
                     .isGreaterThan(SEEDS / 2);
             assertThat(handOvers.sum()).as("hand-overs without a request").isGreaterThan(SEEDS / 10);
             assertThat(closes.sum()).as("clients closed").isGreaterThan(SEEDS / 10);
@@ -65,8 +67,7 @@ class EngineSimulationTest {
     }
 
     @Test
-    @DisplayName(
-            "keeps them with readers, writers and permits: nobody beside a writer, no more than the limit, no slot twice")
+    @DisplayName("keeps them with readers, writers and permits: writers are alone, the limit holds, slots are unique")
     void everySeed_withDemands_keepsThePromises() {
         LongAdder acquisitions = new LongAdder();
         LongAdder shared = new LongAdder();
@@ -84,7 +85,7 @@ class EngineSimulationTest {
 
     @ParameterizedTest
     @EnumSource(value = SimKind.class, mode = EnumSource.Mode.EXCLUDE, names = "ANY")
-    @DisplayName("keeps every promise on what each store may answer")
+    @DisplayName("keeps every promise on the model of each store")
     void everyStore_keepsThePromises(SimKind kind) {
         LongAdder acquisitions = new LongAdder();
         LongAdder injected = new LongAdder();
@@ -97,12 +98,12 @@ class EngineSimulationTest {
         });
         assertThat(acquisitions.sum()).as("acquisitions").isGreaterThan(SEEDS / 100 * 5);
         assertThat(injected.sum()).as("faults injected").isGreaterThan(SEEDS / 100 * 5);
-        assertThat(own.sum()).as("what only " + kind + " does").isPositive();
+        assertThat(own.sum()).as("behaviour specific to " + kind).isPositive();
     }
 
     @ParameterizedTest
     @EnumSource(SimKind.class)
-    @DisplayName("serves everybody in turn, soon, and for as long as the lease lasts where nothing goes wrong")
+    @DisplayName("without faults, serves every caller in order, promptly, and for the whole lease")
     void undisturbed_everybodyIsServed(SimKind kind) {
         LongAdder lengths = new LongAdder();
         LongAdder turns = new LongAdder();
@@ -118,10 +119,12 @@ class EngineSimulationTest {
             refusals.add(simulation.judge.refusals);
             ends.add(simulation.judge.ends);
         });
-        assertThat(lengths.sum()).as("leases whose length was judged").isGreaterThan(SEEDS / 100);
+        assertThat(lengths.sum()).as("leases whose length was checked").isGreaterThan(SEEDS / 100);
         assertThat(turns.sum()).as("turns").isGreaterThan(SEEDS / 1000);
-        assertThat(prompt.sum()).as("grants that had to come soon").isGreaterThan(SEEDS / 1000);
-        assertThat(refusals.sum()).as("callers who were told that it was busy").isGreaterThan(SEEDS / 1000);
+        assertThat(prompt.sum()).as("grants checked for promptness").isGreaterThan(SEEDS / 1000);
+        assertThat(refusals.sum())
+                .as("callers refused because the lock was busy")
+                .isGreaterThan(SEEDS / 1000);
         assertThat(ends.sum()).as("losses").isGreaterThan(SEEDS / 1000);
     }
 

@@ -13,7 +13,7 @@ import org.openjdk.jcstress.annotations.Outcome;
 import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.III_Result;
 
-/** The races that decide who holds a lock, run millions of times by jcstress; {@link EngineStressTest} starts it. */
+/** The races that decide which caller holds a lock, run millions of times by jcstress; {@link EngineStressTest} starts it. */
 public final class EngineStress {
     private EngineStress() {}
 
@@ -43,7 +43,7 @@ public final class EngineStress {
         return client.isIdle() && ((InlineBackend) client.engine().backend()).isFree() ? 1 : 0;
     }
 
-    /** A waiter is cancelled while the holder releases: it leaves, or it holds; nothing is lost in between. */
+    /** A waiter is cancelled while the holder releases: it either leaves or gets the lock, and the lock is not lost. */
     @JCStressTest
     @State
     @Outcome(id = "1, 0, 1", expect = Expect.ACCEPTABLE, desc = "cancelled, not granted, nothing left")
@@ -72,11 +72,11 @@ public final class EngineStress {
         }
     }
 
-    /** A lease is lost while it is closed: it ends once, and the closer is told which way. */
+    /** A lease is lost while it is closed: it ends once, and the result of close matches how it ended. */
     @JCStressTest
     @State
     @Outcome(id = "1, 1, 1", expect = Expect.ACCEPTABLE, desc = "released; the loss came too late")
-    @Outcome(id = "0, 2, 1", expect = Expect.ACCEPTABLE, desc = "lost; the closer was told")
+    @Outcome(id = "0, 2, 1", expect = Expect.ACCEPTABLE, desc = "lost; close reported it")
     @Outcome(expect = Expect.FORBIDDEN, desc = "both, or something is left")
     public static class LossAgainstClose {
         private final EngineClient client = InlineBackend.client();
@@ -100,7 +100,7 @@ public final class EngineStress {
         }
     }
 
-    /** A caller arrives while the holder releases: it gets the lock, by hand-off or from the server, and is not forgotten. */
+    /** A caller arrives while the holder releases: it gets the lock, by hand-off or from the server. */
     @JCStressTest
     @State
     @Outcome(id = "1, 1, 1", expect = Expect.ACCEPTABLE, desc = "granted, and idle after its release")

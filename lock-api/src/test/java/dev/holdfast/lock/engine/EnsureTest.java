@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What {@code ensure} asks the store, and what it says: of a lease that is short, in doubt, lost, or closed. */
+/** The requests and results of {@code ensure} for a lease that is short, suspect, lost, or closed. */
 @Timeout(30)
 class EnsureTest {
     private static final Duration USABLE = Duration.ofNanos(Validity.usableNanos(15_000));
@@ -35,7 +35,7 @@ class EnsureTest {
         return virtual.hold("n", LockOptions.defaults());
     }
 
-    /** A nanosecond more than is left needs a renewal. */
+    /** One nanosecond more than the remaining time needs a renewal. */
     @ParameterizedTest
     @CsvSource({"-1, 0", "0, 0", "1, 1"})
     void store_isAskedOnlyForMoreThanIsLeft(long more, int renewals) {
@@ -72,7 +72,7 @@ class EnsureTest {
         assertThat(backend.renewals).isEqualTo(1);
     }
 
-    /** The timers have not run yet: at its last nanosecond the lease is there, and then not any more. */
+    /** The timers have not run yet: the lease is valid in its last nanosecond, and invalid after it. */
     @ParameterizedTest
     @CsvSource({"-1, true", "0, false", "1, false"})
     void leaseThatHasEnded_isLost_withoutARequest(long nanosAfter, boolean valid) {

@@ -10,7 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Each grant ends in exactly one event, also when the client ends before the store has answered. */
+/** Each grant ends with exactly one event, even if the client is closed before the store has answered. */
 class EventSumsTest {
     private final Virtual virtual = new Virtual();
     private final List<String> ends = new ArrayList<>();
@@ -59,7 +59,7 @@ class EventSumsTest {
         assertThat(ends).extracting(end -> end.substring(0, 10)).containsExactlyInAnyOrder("released a", "released b");
     }
 
-    /** The lock stays taken for the rest of that time, which is nobody's any more. */
+    /** The lock stays taken for the rest of that time, without a holder. */
     @Test
     void release_beforeTheEndOfMinHold_isToldAtOnce_andOnce() {
         Hold held = virtual.hold(

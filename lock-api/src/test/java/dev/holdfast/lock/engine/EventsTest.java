@@ -13,11 +13,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What the log says of events that did not reach a listener. */
+/** Log lines about events that did not reach a listener. */
 class EventsTest {
     private static final Logger LOG = LoggerFactory.getLogger(EventsTest.class);
 
-    private final List<String> told = new ArrayList<>();
+    private final List<String> reported = new ArrayList<>();
     private boolean full;
 
     private static int count(String log, String text) {
@@ -39,19 +39,19 @@ class EventsTest {
         events.add(new LockListener() {
             @Override
             public void attempted(String name) {
-                told.add(name);
+                reported.add(name);
             }
         });
         String log = LogText.of(() -> {
             for (String name : List.of("a", "-b", "-c", "d", "-e", "f")) {
                 full = name.startsWith("-");
-                events.tell(listener -> listener.attempted(name));
+                events.publish(listener -> listener.attempted(name));
             }
         });
         assertThat(count(log, "lock events are dropped: the listeners are too slow"))
                 .isEqualTo(2);
         assertThat(events.dropped()).isEqualTo(3);
-        assertThat(told).containsExactly("a", "d", "f");
+        assertThat(reported).containsExactly("a", "d", "f");
     }
 
     private static final class Failing implements LockListener {
@@ -65,10 +65,10 @@ class EventsTest {
     void listenerThatFails_isNamed_withItsFailure() {
         Events events = new Events(LOG, Runnable::run);
         events.add(new Failing());
-        String log = LogText.of(() -> events.tell(listener -> listener.attempted("n")));
+        String log = LogText.of(() -> events.publish(listener -> listener.attempted("n")));
         assertThat(log)
                 .containsOnlyOnce("WARN")
-                .contains("lock listener " + Failing.class.getName() + " failed; the event is lost to it")
+                .contains("lock listener " + Failing.class.getName() + " failed; it misses this event")
                 .contains("IllegalStateException: on purpose");
     }
 }

@@ -11,7 +11,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** No thread can be started, as at a limit of processes: what was to run elsewhere fails, and nothing stays behind. */
+/** No thread can be started, as at a process limit: tasks for other threads fail, and nothing is left behind. */
 class ExecutorFailureTest {
     private static final long SECOND = 1_000_000_000L;
 
@@ -63,7 +63,7 @@ class ExecutorFailureTest {
         AsyncWaiter once = submit(0);
         assertThatThrownBy(once.future::join)
                 .hasCauseInstanceOf(LockUnavailableException.class)
-                .hasMessageContaining("lock 'n': no thread could be had");
+                .hasMessageContaining("lock 'n': no thread could be started");
         assertThat(client.isIdle()).isTrue();
         assertThat(submit(0).state).isEqualTo(Waiter.State.GRANTED);
     }
@@ -81,7 +81,7 @@ class ExecutorFailureTest {
         hold.lock.endDropped(hold);
         world.runUntil(world.now() + SECOND);
         assertThat(client.isIdle()).isTrue();
-        assertThat(refusals).as("less one for each try, which is elsewhere").hasValue(-1);
+        assertThat(refusals).as("minus one for each try, which runs elsewhere").hasValue(-1);
         assertThat(submit(0).state).isEqualTo(Waiter.State.GRANTED);
     }
 }

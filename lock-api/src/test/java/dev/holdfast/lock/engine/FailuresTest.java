@@ -73,24 +73,24 @@ class FailuresTest {
                         Failures.stalled("a", 1_500_000_000), "lock 'a': the store did not answer within 1.5 s; check"),
                 Map.entry(
                         Failures.grantedTooLate("a", 2_000_000_000, 1_000),
-                        "lock 'a': the store took 2.0 s to grant a lease of 1000 ms, which has passed meanwhile"),
+                        "lock 'a': the store took 2.0 s to grant a lease of 1000 ms, which has expired meanwhile"),
                 Map.entry(Failures.inDoubt("a", 7), "lock 'a' (token 7): held, but in doubt"),
                 Map.entry(
                         Failures.noThread("a", new IllegalStateException("full")),
-                        "lock 'a': no thread could be had to ask the store: java.lang.IllegalStateException: full"),
+                        "lock 'a': no thread could be started to call the store: java.lang.IllegalStateException: full"),
                 Map.entry(Failures.notHeld("a", thread), "lock 'a': thread 'worker-1' has no lock() hold to unlock"),
                 Map.entry(
                         Failures.waitsForItself("a", 7, thread),
-                        "lock 'a' (token 7): thread 'worker-1' holds it by lock() and asks for a lease"),
+                        "lock 'a' (token 7): thread 'worker-1' holds it by lock() and requests a lease"),
                 Map.entry(
                         Failures.readsAlready("a", 7, thread),
-                        "lock 'a' (token 7): thread 'worker-1' reads it by lock() and asks to write"),
+                        "lock 'a' (token 7): thread 'worker-1' holds the read lock and requests the write lock"),
                 Map.entry(
                         Failures.otherLimit("a", new Demand.Permits(1, 2), 3),
-                        "lock 'a': asked for 1 of 2 permits, but the store has a limit of 3"),
+                        "lock 'a': requested 1 of 2 permits, but the store has a limit of 3"),
                 Map.entry(
                         Failures.notTheLimit("a", 1, 2, 3),
-                        "lock 'a': the limit was to be changed from 1 to 2, but the store has 3"),
+                        "lock 'a': cannot change the limit from 1 to 2: the store's limit is 3"),
                 Map.entry(Failures.ended("a", 7), "lock 'a' (token 7): this hold has ended; acquire the lock again"),
                 Map.entry(Failures.closed("a"), "lock 'a': the client is closed; connect a new one"));
         messages.forEach((failure, message) -> assertThat(failure).hasMessageStartingWith(message));

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The forms of acquiring: which heed an interrupt, and as what their callers are told of while they wait. */
+/** The methods that acquire: which respond to an interrupt, and how their waiters are listed. */
 @Timeout(30)
 class FormsTest {
     private static final Duration MINUTE = Duration.ofMinutes(1);
@@ -53,7 +53,7 @@ class FormsTest {
         world.runUntil(world.now() + nanos);
     }
 
-    /** The flag is cleared, as the exception stands for it. */
+    /** The flag is cleared, since the exception replaces it. */
     @Test
     void formsThatHeedAnInterrupt_throw_withoutARequest() {
         List<Callable<Object>> forms = List.of(
@@ -125,18 +125,18 @@ class FormsTest {
         assertThat(client.isIdle()).isTrue();
     }
 
-    /** The time is that which the caller gave, however long it has waited. */
+    /** The message has the caller's time limit, however long it has waited. */
     @Test
     void formsWithATime_tellIt_whenSomebodyElseHasTheLock() {
         Lease held = lock.tryAcquire().orElseThrow();
-        String told = "lock 'n': not acquired within 0 ms, somebody else has it; wait longer, or see holder()";
+        String message = "lock 'n': not acquired within 0 ms, another owner holds it; wait longer, or see holder()";
         for (Callable<Object> form : List.<Callable<Object>>of(
                 () -> lock.acquire(Duration.ZERO),
                 () -> read.acquire(Duration.ZERO),
                 () -> semaphore.acquire(2, Duration.ZERO))) {
             assertThatThrownBy(form::call)
                     .isInstanceOf(LockTimeoutException.class)
-                    .hasMessage(told);
+                    .hasMessage(message);
         }
         List<CompletableFuture<?>> later = List.of(
                 lock.acquireAsync(Duration.ofMillis(1_500)),
@@ -153,7 +153,7 @@ class FormsTest {
                 .containsExactly("DistributedLock[n on direct]", "DistributedLock[reading n on direct]");
     }
 
-    // ---- who waits
+    // ---- waiters
 
     private void onThread(String name, Runnable submit) throws InterruptedException {
         Thread thread = new Thread(submit, name);
@@ -166,7 +166,7 @@ class FormsTest {
         return new ThreadWaiter(LockOptions.defaults(), asLease, Waiter.FOREVER, machine.nanos());
     }
 
-    /** They are in four lock entries of the name: that of the lock, one of readers, and one for each who wants permits. */
+    /** They use four entries of the name: one for the lock, one for readers, and one for each request of permits. */
     @Test
     void waiters_ofAllForms_areToldTogether_inTheOrderInWhichTheyCame() throws InterruptedException {
         lock.lock();
@@ -204,7 +204,7 @@ class FormsTest {
         });
     }
 
-    /** It does not count as valid before the store has confirmed it: {@code isValid} and this say the same. */
+    /** It is not valid before the store has confirmed it, consistent with {@code isValid}. */
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void holderInDoubt_isToldWithoutAnyTimeLeft(boolean doubted) {
@@ -217,9 +217,9 @@ class FormsTest {
                 .isEqualTo(doubted ? Duration.ZERO : Duration.ofNanos(Validity.usableNanos(15_000)));
     }
 
-    // ---- who shares
+    // ---- sharing
 
-    /** One that asked once and left is no reason to keep readers out. */
+    /** A writer that tried once and left does not hold back readers. */
     @Test
     void readers_joinStill_behindAWriterThatAskedOnce() {
         Lease first = read.tryAcquire().orElseThrow();
@@ -227,10 +227,10 @@ class FormsTest {
         pass(20_000_000);
         Lease second = read.tryAcquire().orElseThrow();
         assertThat(Stream.of(first, second).map(Lease::token).distinct()).hasSize(1);
-        assertThat(backend.attempts).as("to read, and to write").hasSize(2);
+        assertThat(backend.attempts).as("for reading, and for writing").hasSize(2);
     }
 
-    /** Each would have the lease of the other. */
+    /** Otherwise each would get the other's lease. */
     @Test
     void readersWhoWait_withAnotherLease_askForThemselves() {
         LockOptions longer = LockOptions.builder().lease(Duration.ofSeconds(59)).build();

@@ -27,7 +27,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What a wait has asked of the store and of the timer is given back when it ends; until then it looks at the right times. */
+/** A wait ends its subscriptions and timers; until then it polls at the right times. */
 class GivenBackTest {
     private static final long MILLI = 1_000_000;
     private static final long HOUR = 3_600 * Virtual.SECOND;
@@ -37,12 +37,12 @@ class GivenBackTest {
 
     private record Place(int number) implements Ticket {}
 
-    /** Somebody else has the lock for as long as the test says so; it gives places in a queue. */
+    /** Another holder has the lock until the test ends that; attempts get queue entries. */
     private static final class Places extends OutageBackend {
         private final LongSupplier clock;
         final AcquisitionId other = new AcquisitionId("n", OwnerId.random());
         final List<Long> attemptsAt = new ArrayList<>();
-        /** Whom the client listens to. */
+        /** The client's subscriptions. */
         final Map<Ticket, Runnable> listeners = new LinkedHashMap<>();
 
         int subscriptions;
@@ -149,7 +149,7 @@ class GivenBackTest {
         if (waiter.hold != null) {
             virtual.end(waiter.hold);
         }
-        virtual.pass(8 * Virtual.SECOND); // the last beat of the housekeeper, and the sum of the warnings
+        virtual.pass(8 * Virtual.SECOND); // the housekeeper's last run, and the summary of the warnings
         assertThat(virtual.client.isIdle()).isTrue();
         assertThat(backend.listeners).isEmpty();
         assertThat(virtual.openTimers()).isZero();
@@ -167,7 +167,9 @@ class GivenBackTest {
         backend.place = null;
         backend.signal();
         virtual.pass(MILLI);
-        assertThat(backend.listeners).as("no news of the place").containsOnlyKeys(new Place(2));
+        assertThat(backend.listeners)
+                .as("no notification about the queue entry")
+                .containsOnlyKeys(new Place(2));
     }
 
     @Test
@@ -187,7 +189,7 @@ class GivenBackTest {
         assertThat(virtual.client.isIdle()).isTrue();
     }
 
-    /** Polls come after a second, two, four and so on, up to a quarter of it earlier; a signal begins anew. */
+    /** Polls come after a second, two, four and so on, up to a quarter of it earlier; a signal restarts the sequence. */
     @Test
     void signal_replacesTheNextPoll_andMakesPollsFrequentAgain() {
         submit(HOUR);
@@ -211,7 +213,7 @@ class GivenBackTest {
         return backend.attemptsAt.get(index + 1) - backend.attemptsAt.get(index);
     }
 
-    /** Tries come after 20 ms, 40 ms and so on, up to half of it earlier; an answer begins anew. */
+    /** Tries come after 20 ms, 40 ms and so on, up to half of it earlier; an answer restarts the sequence. */
     @Test
     void answer_endsASpellOfFailures() {
         backend.failure = OutageBackend::unreachable;
@@ -257,7 +259,7 @@ class GivenBackTest {
         assertThat(backend.subscriptions).isEqualTo(1);
     }
 
-    /** As by {@code orTimeout}, or when whoever asked wants something else by then. */
+    /** As by {@code orTimeout}, or when the caller completes the future itself. */
     @Test
     void futureThatItsCallerCompletes_endsTheWait() {
         CompletableFuture<Lease> future = virtual.client.lock("n").acquireAsync(Duration.ofHours(1));

@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** When a released lock goes to the next waiter of the same client without a trip to the store, and when it must not. */
+/** When a released lock is handed to the next waiter of the same client without a request, and when it must not be. */
 class HandOffTest {
     private static final LockOptions PLAIN = LockOptions.defaults();
     private static final LockOptions FAIR = LockOptions.builder().fair(true).build();
@@ -107,7 +107,7 @@ class HandOffTest {
         before.accept(new Run(virtual, held));
 
         virtual.end(held);
-        virtual.pass(20 * Virtual.SECOND); // longer than it stands still
+        virtual.pass(20 * Virtual.SECOND); // longer than the pause
         Hold granted = Objects.requireNonNull(waiter.hold, what);
         assertThat(granted.token).isEqualTo(handedOff ? 1024 + 1 : 2048);
         assertThat(granted.heldGrant == held.heldGrant).isEqualTo(handedOff);
@@ -169,16 +169,16 @@ class HandOffTest {
     @Test
     void handOff_isToldAsReleasedAndAcquired() {
         Virtual virtual = virtual(patient());
-        List<String> told = new ArrayList<>();
+        List<String> reported = new ArrayList<>();
         virtual.client.addListener(new LockListener() {
             @Override
             public void acquired(String name, long token, Duration waited, boolean handedOff) {
-                told.add("acquired " + token + " after " + waited.toMillis() + (handedOff ? ", handed off" : ""));
+                reported.add("acquired " + token + " after " + waited.toMillis() + (handedOff ? ", handed off" : ""));
             }
 
             @Override
             public void released(String name, long token, Duration held) {
-                told.add("released " + token + " after " + held.toMillis());
+                reported.add("released " + token + " after " + held.toMillis());
             }
         });
         Hold held = virtual.hold("n", PLAIN);
@@ -188,7 +188,7 @@ class HandOffTest {
         virtual.end(held);
         virtual.end(Objects.requireNonNull(next.hold));
         virtual.pass(1_000_000);
-        assertThat(told)
+        assertThat(reported)
                 .containsExactly(
                         "acquired 1024 after 0",
                         "released 1024 after 5",
@@ -230,7 +230,7 @@ class HandOffTest {
         assertThat(second.state).isEqualTo(Waiter.State.GRANTED);
     }
 
-    /** Each hold has the terms, the owner and the token of its own. */
+    /** Each hold has its own options, owner and token. */
     @Test
     void handOff_isOfTheNextOnesTerms_andLeavesThoseOfTheFirst() {
         Virtual virtual = virtual(patient());
@@ -248,6 +248,6 @@ class HandOffTest {
         assertThat(first.token()).isEqualTo(1024);
         assertThat(first).hasToString("Lease[n, token 1024, RELEASED]");
         virtual.client.entries().lost(own.heldGrant.grant, LossReason.REVOKED, "on purpose");
-        assertThat(Thread.interrupted()).as("as it asked for").isTrue();
+        assertThat(Thread.interrupted()).as("as requested").isTrue();
     }
 }

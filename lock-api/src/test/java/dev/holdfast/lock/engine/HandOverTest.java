@@ -19,7 +19,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A release makes a waiting acquisition the holder: what counts is when its latest attempt was sent. */
+/** A release makes a waiting acquisition the holder: its lease counts from its latest attempt. */
 class HandOverTest {
     private static final long MILLI = 1_000_000;
     private static final long LEASE_MILLIS = 2_000;
@@ -40,7 +40,7 @@ class HandOverTest {
         assertThat(backend.requests).hasSize(1);
     }
 
-    /** Whatever is left of the first lease: who gets it keeps it, or asks. */
+    /** The receiver keeps the remainder of the first lease, or sends a request. */
     @ParameterizedTest
     @ValueSource(longs = {100, 200, 500, 1_000, 2_000})
     void handedOverLate_isKept_orAskedFor(long leaseMillis) {
@@ -87,7 +87,7 @@ class HandOverTest {
         assertThat(backend.requests).hasSize(1);
     }
 
-    /** It has the lock, as far as is known, and so nobody else has it: no pause before the attempt that finds it. */
+    /** It probably has the lock, so no other client does: the attempt that finds the grant follows without a pause. */
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void message_aboutAnAttemptThatFails_isAskedForAtOnce(boolean messageFirst) {
@@ -110,7 +110,10 @@ class HandOverTest {
         assertThat(waiter.state).isEqualTo(Waiter.State.GRANTED);
     }
 
-    /** It may be of a grant that has ended since; or the store saw two attempts in another order, and calls nobody else. */
+    /**
+     * It may be about a grant that has ended since, or the store received two attempts in another order and notifies no other
+     * waiter.
+     */
     @Test
     void messageOfAnEarlierAttempt_isAskedAbout_unlessALaterOneIsOut() {
         AsyncWaiter waiter = waiting(LockOptions.defaults());
@@ -164,7 +167,7 @@ class HandOverTest {
         assertThat(held.state).isEqualTo(Hold.State.HELD);
     }
 
-    /** The first grant was handed over, nobody saw it, and it was deleted: the report of that comes behind the second grant. */
+    /** The first grant was handed over unnoticed, and was deleted; the report of that comes after the second grant. */
     @Test
     void endOfAnEarlierGrantOfTheSameAcquisition_isNotThatOfTheLater() {
         virtual.end(virtual.hold("m", LockOptions.defaults()));
@@ -244,7 +247,7 @@ class HandOverTest {
         assertThat(virtual.remainingMillis(held(next))).isGreaterThan(14_000);
     }
 
-    /** It would have to be renewed while nobody holds it. */
+    /** It would have to be renewed without a holder. */
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void shortFirstLease_isHandedOff_unlessTheNextLetsTheLockStayTaken(boolean stays) {

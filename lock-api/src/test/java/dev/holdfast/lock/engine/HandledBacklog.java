@@ -12,7 +12,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** A {@link Backlog} on made-up time, whose requests are answered by the test. */
+/** A {@link Backlog} on simulated time, whose requests the test answers. */
 final class HandledBacklog {
     static final long MILLI = 1_000_000;
 
@@ -29,10 +29,10 @@ final class HandledBacklog {
     final InFlightRequests requests;
     final Backlog backlog;
     final List<Sent> sent = new ArrayList<>();
-    /** Answers what is sent from now on, at once; while it is null the test does. */
+    /** The immediate answer to requests from now on; null if the test answers them. */
     @Nullable Consumer<Sent> answer = null;
 
-    /** A timer that is closed too late runs all the same. */
+    /** A timer that is closed too late still runs. */
     boolean timersRunAlthoughClosed;
 
     int openTimers;
@@ -87,7 +87,7 @@ final class HandledBacklog {
         }
     }
 
-    /** Another one, which is worth an hour. */
+    /** Another removal, which is retried for an hour. */
     Removal<Void> removal(String name, Removal.Kind kind) {
         Removal<Void> removal = new Removal<>(
                 kind,
@@ -104,7 +104,7 @@ final class HandledBacklog {
         return removal(name, Removal.Kind.ABANDON);
     }
 
-    /** Adds that many, named n0, n1 and so on. */
+    /** Adds the given number of removals, named n0, n1 and so on. */
     List<Removal<Void>> add(int count, Removal.Kind kind) {
         List<Removal<Void>> added = new ArrayList<>();
         for (int i = 0; i < count; i++) {
@@ -119,7 +119,7 @@ final class HandledBacklog {
         return machine.nanos();
     }
 
-    /** Lets time pass; even without any, what is due now is done. */
+    /** Advances the time and runs everything that is due, also if it advances by zero. */
     void pass(long millis) {
         world.runUntil(world.now() + millis * MILLI);
     }
@@ -132,7 +132,7 @@ final class HandledBacklog {
         return sent.stream().map(Sent::atMillis).toList();
     }
 
-    /** How many requests each round had, without those that had none. */
+    /** The number of requests in each batch, without empty ones. */
     List<Integer> roundSizes() {
         Map<Integer, Integer> sizes = new TreeMap<>();
         sent.forEach(each -> sizes.merge(each.round(), 1, Integer::sum));

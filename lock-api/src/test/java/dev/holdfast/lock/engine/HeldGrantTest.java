@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What one grant is good for, and until when. Times are milliseconds after the request was sent. */
+/** The validity of a grant. Times are milliseconds after the request was sent. */
 class HeldGrantTest {
     private static final long MILLI = 1_000_000;
 
@@ -56,8 +56,8 @@ class HeldGrantTest {
     @ParameterizedTest
     @CsvSource({
         "15000, 14550, 5000",
-        "5000, 4850, 1666", // the store keeps it for a shorter time than was asked for
-        "60000, 14550, 5000" // no longer than was asked for, whatever the store says
+        "5000, 4850, 1666", // the store grants a shorter lease than requested
+        "60000, 14550, 5000" // no longer than requested, whatever the store reports
     })
     void grant_isReliedUponAndRenewedByWhatTheStoreKeeps(long granted, long remaining, long due) {
         HeldGrant heldGrant = granted(granted, LockOptions.defaults());
@@ -69,7 +69,7 @@ class HeldGrantTest {
 
     @ParameterizedTest
     @CsvSource({
-        // renewed at 5 s for so long: end, next renewal, what is confirmed
+        // renewed at 5 s for this long: end, next renewal, confirmed time
         "15000, 19550, 10000, 15000",
         "60000, 19550, 10000, 15000",
         "10000, 14700, 8333, 10000",
@@ -103,7 +103,7 @@ class HeldGrantTest {
     void doubt_endsWithARequestThatWasSentNoEarlier() {
         HeldGrant heldGrant = granted();
         heldGrant.doubt(4_000 * MILLI);
-        assertThat(heldGrant.renewDueNanos).as("asked at once").isEqualTo(4_000 * MILLI);
+        assertThat(heldGrant.renewDueNanos).as("sent immediately").isEqualTo(4_000 * MILLI);
         heldGrant.confirm(sent(3_999), 4_001 * MILLI, 15_000, true);
         assertThat(heldGrant.isDoubted()).isTrue();
         heldGrant.confirm(sent(4_000), 4_002 * MILLI, 15_000, true);
@@ -120,7 +120,7 @@ class HeldGrantTest {
         heldGrant.confirm(sent(200), 400 * MILLI, 15_000, true);
         assertThat(heldGrant.failedRenewals).as("the store answers").hasValue(0);
         assertThat(heldGrant.isDoubted()).isTrue();
-        assertThat(heldGrant.renewDueNanos).as("asked again at once").isEqualTo(400 * MILLI);
+        assertThat(heldGrant.renewDueNanos).as("sent again immediately").isEqualTo(400 * MILLI);
 
         heldGrant.confirm(sent(301), 500 * MILLI, 15_000, true);
         assertThat(heldGrant.isDoubted()).isFalse();
@@ -230,7 +230,7 @@ class HeldGrantTest {
         "15000, 121, nothing, false",
         "15000, 30, doubted, false",
         "15000, 30, a renewal failed, false",
-        "15000, 30, nobody is left, false",
+        "15000, 30, the owner died, false",
         "100, 55, nothing, true", // of 89 ms
         "100, 56, nothing, false" // a third of the lease
     })
@@ -239,7 +239,7 @@ class HeldGrantTest {
         switch (happened) {
             case "doubted" -> heldGrant.doubt(25 * MILLI);
             case "a renewal failed" -> heldGrant.failedRenewals.set(1);
-            case "nobody is left" -> heldGrant.abandonedBecause = LossReason.OWNER_DIED;
+            case "the owner died" -> heldGrant.abandonedBecause = LossReason.OWNER_DIED;
             default -> {}
         }
         assertThat(heldGrant.mayBeJoined(new At(millis))).isEqualTo(joined);

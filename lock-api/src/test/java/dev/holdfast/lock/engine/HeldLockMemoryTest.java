@@ -9,19 +9,19 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What a held lock keeps in memory: a client may hold many thousands. */
+/** The memory of a held lock: a client may hold many thousands. */
 class HeldLockMemoryTest {
     private static final int LOCKS = 20_000;
     /** Name, entry, grant, hold and the user's object; 64-bit JVM with compressed references, as below 32 GB. */
-    private static final long MOST_BYTES = 930;
+    private static final long MAX_BYTES = 930;
 
     @Test
     void heldLock_keepsLittle() {
         long least = Long.MAX_VALUE;
-        for (int i = 0; i < 3 && least > MOST_BYTES; i++) { // what else the JVM does can only add to it for long
+        for (int i = 0; i < 3 && least > MAX_BYTES; i++) { // other activity of the JVM can only add to it
             least = Math.min(least, bytesPerLock());
         }
-        assertThat(least).as("bytes a held lock").isBetween(200L, MOST_BYTES);
+        assertThat(least).as("bytes per held lock").isBetween(200L, MAX_BYTES);
     }
 
     private static long bytesPerLock() {

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What is counted, told and left behind around the end of a hold. */
+/** Counts, events and leftovers around the end of a hold. */
 class HoldEndsTest {
 
     @Test
@@ -51,7 +51,7 @@ class HoldEndsTest {
         AsyncWaiter waiter = virtual.submit("n", LockOptions.defaults(), Virtual.SECOND);
         AsyncWaiter brief = virtual.submit("n", LockOptions.defaults(), 1_000_000);
         virtual.pass(Virtual.SECOND / 100);
-        assertThat(brief.state).as("told while the answer may still come").isEqualTo(Waiter.State.BUSY);
+        assertThat(brief.state).as("returned before the late answer").isEqualTo(Waiter.State.BUSY);
         virtual.pass(2 * Virtual.SECOND);
         assertThat(Virtual.isUnavailable(waiter.future)).isTrue();
     }
@@ -153,7 +153,7 @@ class HoldEndsTest {
         assertThat(Thread.interrupted()).isTrue();
     }
 
-    /** The loss comes when its thread has looked at the flag already, and is about to end the hold. */
+    /** The loss comes after its thread has checked the flag and before it ends the hold. */
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void interruptOfALoss_whileTheHoldIsEnded_doesNotOutliveIt(boolean interruptedBefore) {
@@ -181,7 +181,8 @@ class HoldEndsTest {
         virtual.client.entries().lost(held.heldGrant.grant, LossReason.REVOKED, "on purpose");
 
         ThreadWaiter waiter = new ThreadWaiter(LockOptions.defaults(), false, 0, virtual.machine.nanos());
-        assertThatThrownBy(() -> virtual.client.calls().settle(held, waiter)).isInstanceOf(LeaseLostException.class);
+        assertThatThrownBy(() -> virtual.client.calls().ensureStillValid(held, waiter))
+                .isInstanceOf(LeaseLostException.class);
         assertThat(Thread.interrupted()).as("a stray interrupt").isFalse();
     }
 
@@ -212,31 +213,31 @@ class HoldEndsTest {
         assertThat(Thread.interrupted()).isTrue();
     }
 
-    /** Nobody holds it any more, so that nobody is told; but it stays taken, for longer than its lease. */
+    /** It has no holder any more, so no loss is reported; but it stays taken for longer than its lease. */
     @Test
     void releasedLock_thatStaysTaken_isRenewedSilently() {
         Virtual virtual = new Virtual(LockClientOptions.defaults(), ImpoliteBackend::new);
         ImpoliteBackend backend = (ImpoliteBackend) virtual.backend;
-        List<String> told = new ArrayList<>();
+        List<String> reported = new ArrayList<>();
         virtual.client.addListener(new LockListener() {
             @Override
             public void renewed(String name, long token) {
-                told.add("renewed");
+                reported.add("renewed");
             }
 
             @Override
             public void suspect(String name, long token, String detail) {
-                told.add("suspect");
+                reported.add("suspect");
             }
 
             @Override
             public void lost(String name, long token, Duration held, LossReason reason) {
-                told.add("lost");
+                reported.add("lost");
             }
 
             @Override
             public void released(String name, long token, Duration held) {
-                told.add("released");
+                reported.add("released");
             }
         });
         Hold held = virtual.hold(
@@ -251,28 +252,31 @@ class HoldEndsTest {
         assertThat(backend.isHeld("n")).isTrue();
         virtual.pass(2 * Virtual.SECOND);
         assertThat(backend.isHeld("n")).isFalse();
-        assertThat(told).containsExactly("released");
+        assertThat(reported).containsExactly("released");
         assertThat(virtual.client.isIdle()).isTrue();
     }
 
-    /** Whoever is told may take its time: neither the thread that notices nor the next loss waits for that. */
+    /** An action on a loss may be slow: neither the detecting thread nor the next loss waits for it. */
     @Test
     void loss_isToldOnAThreadForCallbacks() {
         Virtual virtual = new Virtual();
-        List<LossReason> told = new ArrayList<>();
+        List<LossReason> reported = new ArrayList<>();
         for (String name : List.of("a", "b")) {
             Hold hold = virtual.hold(name, LockOptions.defaults());
-            hold.lock.lossOf(hold).thenAccept(told::add);
+            hold.lock.lossOf(hold).thenAccept(reported::add);
             virtual.client.entries().lost(hold.heldGrant.grant, LossReason.REVOKED, "on purpose");
             assertThat(hold.state).isEqualTo(Hold.State.LOST);
-            assertThat(told).isEmpty();
+            assertThat(reported).isEmpty();
             virtual.pass(0);
-            assertThat(told).containsExactly(LossReason.REVOKED);
-            told.clear();
+            assertThat(reported).containsExactly(LossReason.REVOKED);
+            reported.clear();
         }
     }
 
-    /** The lock was taken from it meanwhile, and another one of this client has it: late news of the first are not for that one. */
+    /**
+     * Meanwhile the lock was revoked and another caller of this client has it: late reports about the first grant do not
+     * affect the second.
+     */
     @Test
     void endOfAGrantThatIsGone_leavesTheNextOneAlone() {
         Virtual virtual = new Virtual();
@@ -284,7 +288,7 @@ class HoldEndsTest {
         virtual.client.entries().lost(first.heldGrant.grant, LossReason.REVOKED, "on purpose");
         Hold second = Objects.requireNonNull(next.hold);
         first.heldGrant.listener.ended(first.heldGrant, LossReason.REVOKED, "late");
-        virtual.pass(6 * Virtual.SECOND); // the end of the minHold that the first one had
+        virtual.pass(6 * Virtual.SECOND); // the end of the first hold's minHold
         assertThat(second.state).isEqualTo(Hold.State.HELD);
         assertThat(virtual.client.held()).hasSize(1);
         assertThat(virtual.backend.removals).isZero();
@@ -292,7 +296,7 @@ class HoldEndsTest {
         assertThat(virtual.backend.isHeld("n")).isFalse();
     }
 
-    /** On an ordered store the next one may release as well before that: the lock is not free then. */
+    /** On an ordered store the next holder may also release before that; the lock is not free then. */
     @Test
     void answerToARelease_isNotThatOfALaterOne() {
         InlineBackend backend = new InlineBackend(true);

@@ -44,7 +44,7 @@ class HousekeeperTest {
 
         housekeeper.needWithin(10 * SECOND);
         pass(SECOND / 10);
-        assertThat(beats).as("what the lost beat was for is overdue").hasSize(1);
+        assertThat(beats).as("the work of the lost wake-up is overdue").hasSize(1);
     }
 
     @Test
@@ -91,7 +91,7 @@ class HousekeeperTest {
         assertThat(beats).containsExactly(start + SECOND, start + 3 * SECOND, start + 5 * SECOND);
     }
 
-    /** The later one is not needed any more, even if its timer had begun when it was closed. */
+    /** The later timer is not needed any more, even if it had started when it was closed. */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void earlierNeed_bringsTheBeatForward(boolean runsAlthoughClosed) {

@@ -13,7 +13,7 @@ import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What a client looks at now and then, what it waits for when it closes, and that its transitions leave nothing behind. */
+/** A client's periodic checks, the requests that its close waits for, and that its transitions leave nothing behind. */
 @Timeout(30)
 class HousekeepingTest {
     private static final long SECOND = 1_000_000_000L;
@@ -52,7 +52,7 @@ class HousekeepingTest {
     void losses_areNotLookedAtMoreOften_howeverOftenTheHousekeeperRuns() {
         deadOwners.watch(() -> looks.add(world.now() / SECOND));
         long start = machine.nanos();
-        assertThat(deadOwners.run(start)).as("the first look is due").isEqualTo(10 * SECOND);
+        assertThat(deadOwners.run(start)).as("the first check is due").isEqualTo(10 * SECOND);
         assertThat(deadOwners.run(start + SECOND)).isEqualTo(9 * SECOND);
         assertThat(deadOwners.run(start + 10 * SECOND - 1)).isEqualTo(1);
         assertThat(looks).hasSize(1);
@@ -60,7 +60,7 @@ class HousekeepingTest {
         assertThat(looks).hasSize(2);
     }
 
-    /** A client whose losses have all been told does not wake up any more. */
+    /** A client whose losses have all been reported does not wake up any more. */
     @Test
     void losses_thatWereTold_areNotLookedAt() {
         Virtual virtual = new Virtual();
@@ -72,7 +72,7 @@ class HousekeepingTest {
         assertThat(virtual.openTimers()).isZero();
     }
 
-    // ---- requests under way
+    // ---- pending requests
 
     @Test
     void idle_isWhenTheLastRequestHasEnded_byItsAnswerOrItsTime() {
@@ -105,7 +105,7 @@ class HousekeepingTest {
         assertThat(requests.isIdle()).isTrue();
     }
 
-    /** Whichever of them was begun first, and in whatever order they are looked at. */
+    /** Regardless of which started first, and of the order in which they are checked. */
     @Test
     void nextLook_isWhenTheFirstOfAllMayStall() {
         for (int count = 2; count < 20; count++) {
@@ -138,7 +138,7 @@ class HousekeepingTest {
 
     // ---- transitions
 
-    /** The effects of three threads overlap, and end in each order: none of the threads' later effects is forgotten. */
+    /** The effects of three threads overlap and end in every order: no later effect of a thread is lost. */
     @Test
     void effects_ofThreadsThatOverlap_areAllRun() throws InterruptedException {
         for (String order : List.of("0 1 2", "0 2 1", "1 0 2", "1 2 0", "2 0 1", "2 1 0")) {

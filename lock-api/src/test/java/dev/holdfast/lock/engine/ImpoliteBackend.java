@@ -20,8 +20,8 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store that does whatever a backend may do, but that the polite ones never do: it grants shorter leases than were asked
- * for, answers late between inline answers, in any order, and does not know how a renewal ended. It queues where asked to.
+ * A store that does everything that a backend is allowed to do: it grants shorter leases than requested, mixes late answers
+ * with immediate ones in any order, and reports unknown results of renewals. It queues requests with a wait.
  */
 final class ImpoliteBackend extends OutageBackend {
     private record Place() implements Ticket {}
@@ -29,27 +29,27 @@ final class ImpoliteBackend extends OutageBackend {
     /** The ticket that this store gives. */
     static final Ticket PLACE = new Place();
 
-    /** Whether it is asked on threads that may block; to be set before its client is made. */
+    /** Whether its calls block; set before its client is created. */
     boolean blocking;
 
-    /** The longest lease that it grants. */
+    /** The maximum lease that it grants. */
     long longestMillis = Long.MAX_VALUE;
 
-    /** The next attempts are answered by these, in turn; then at once again. */
+    /** The answers to the next attempts, in order; further attempts are answered immediately. */
     final Deque<CompletableFuture<AcquireResult>> lateAttempts = new ArrayDeque<>();
-    /** Likewise renewals. */
+    /** The answers to the next renewals, in order. */
     final Deque<CompletableFuture<List<RenewResult>>> lateRenewals = new ArrayDeque<>();
-    /** The result of each renewed lease, if it is not simply renewed. */
+    /** The result for each renewed lease; null for a normal renewal. */
     final Deque<RenewResult> renewResults = new ArrayDeque<>();
 
     final List<AcquireRequest> requests = new ArrayList<>();
     final List<AcquisitionId> abandoned = new ArrayList<>();
-    /** What the latest renewal was for. */
+    /** The grants of the latest renewal. */
     List<Grant> renewed = List.of();
 
     int renewals;
 
-    /** What the client asked to be called at, if it listens. */
+    /** The client's callback, if it has subscribed. */
     @Nullable Runnable signal;
 
     ImpoliteBackend(LongSupplier clockNanos) {
@@ -69,21 +69,21 @@ final class ImpoliteBackend extends OutageBackend {
                 .build();
     }
 
-    /** The next attempt gets this answer, when the test completes it. */
+    /** Returns the answer to the next attempt, which the test completes. */
     CompletableFuture<AcquireResult> answerLate() {
         CompletableFuture<AcquireResult> answer = new CompletableFuture<>();
         lateAttempts.add(answer);
         return answer;
     }
 
-    /** The next renewal likewise. */
+    /** Returns the answer to the next renewal, which the test completes. */
     CompletableFuture<List<RenewResult>> renewLate() {
         CompletableFuture<List<RenewResult>> answer = new CompletableFuture<>();
         lateRenewals.add(answer);
         return answer;
     }
 
-    /** A grant of what the latest attempt asked for. */
+    /** A grant of the latest attempt's demand. */
     Grant grant(long token) {
         AcquireRequest latest = requests.get(requests.size() - 1);
         return new Grant(latest.acquisition(), token, latest.leaseMillis(), null);

@@ -23,19 +23,19 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
-/** One lock that nobody else wants, answered at once on the calling thread: what is left is the engine's own concurrency. */
+/** An uncontended lock, answered immediately on the calling thread, so that only the engine's own concurrency remains. */
 final class InlineBackend implements LockBackend {
     private final BackendInfo info;
     private final AtomicReference<@Nullable AcquisitionId> holder = new AtomicReference<>();
     private final AtomicLong tokens = new AtomicLong();
 
-    /** The answer to releases, if they are not answered at once. */
+    /** The answer to releases; null for an immediate one. */
     @Nullable CompletableFuture<ReleaseResult> releaseAnswer;
 
-    /** The answer to attempts, likewise. */
+    /** The answer to attempts; null for an immediate one. */
     @Nullable CompletableFuture<AcquireResult> attemptAnswer;
 
-    /** What happens while the thread that sends an attempt stands still just before. */
+    /** Runs just before an attempt is sent, while the sending thread is paused. */
     @Nullable Runnable beforeAttempt;
 
     final List<String> calls = new ArrayList<>();
@@ -51,12 +51,12 @@ final class InlineBackend implements LockBackend {
                 .build();
     }
 
-    /** A client without timers, whose executors run their tasks at once. */
+    /** A client without timers, whose executors run their tasks immediately. */
     static EngineClient client() {
         return client(new InlineBackend(false), LockClientOptions.defaults());
     }
 
-    /** One who wants a lease. */
+    /** A waiter for a lease. */
     static AsyncWaiter waiter(long timeoutNanos) {
         return new AsyncWaiter(
                 "n", LockOptions.defaults(), timeoutNanos, System.nanoTime(), Runnable::run, Simulation.SimLease::new);

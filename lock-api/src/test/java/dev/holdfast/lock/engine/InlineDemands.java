@@ -24,8 +24,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One name with all demands and without a line, which only this client uses, answered at once on the calling thread. What is left
- * is the engine's own concurrency.
+ * One name with all demands and without a queue, used by this client only and answered immediately on the calling thread, so
+ * that only the engine's own concurrency remains.
  */
 final class InlineDemands implements LockBackend {
     private static final BackendInfo INFO = BackendInfo.named("inline")

@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** A thread stands still between the decision to send an attempt and the send; meanwhile the acquisition is abandoned. */
+/** A thread is paused between the decision to send an attempt and the send; meanwhile the acquisition is abandoned. */
 class LateAttemptTest {
     private static final long SECOND = 1_000_000_000;
 
@@ -82,7 +82,7 @@ class LateAttemptTest {
     void failure_afterAnAbandonmentThatFollowedTheSend_isNotAbandonedAgain() {
         AcquisitionId acquisition = submitAndCancel();
         answer.completeExceptionally(new LockUnavailableException("on purpose"));
-        assertThat(backend.abandoned).as("the store promised it").isEqualTo(List.of(acquisition));
+        assertThat(backend.abandoned).as("the store guaranteed it").isEqualTo(List.of(acquisition));
     }
 
     private AcquisitionId submitAndCancel() {

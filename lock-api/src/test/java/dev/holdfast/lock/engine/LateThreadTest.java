@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The threads for blocking attempts are all busy: what was asked for asynchronously waits for one. */
+/** All threads for blocking attempts are busy: asynchronous acquisitions wait for one. */
 @Timeout(30)
 class LateThreadTest {
     private static final long SECOND = 1_000_000_000L;
@@ -89,7 +89,7 @@ class LateThreadTest {
         assertThat(Virtual.isUnavailable(waiter.future)).isTrue();
         assertThat(client.isIdle()).isTrue();
         assertThat(backend.removals)
-                .as("nothing was sent, nothing is to be removed")
+                .as("no request was sent, so there is nothing to remove")
                 .isZero();
     }
 
@@ -103,7 +103,7 @@ class LateThreadTest {
         assertThat(waiters).allMatch(waiter -> Virtual.isUnavailable(waiter.future));
         assertThat(client.isIdle()).isTrue();
         endHeldUp();
-        assertThat(backend.attempts).as("sent for nobody").isZero();
+        assertThat(backend.attempts).as("sent without a waiter").isZero();
         assertThat(backend.removals).isZero();
     }
 
@@ -117,7 +117,7 @@ class LateThreadTest {
         assertThat(client.lock("x").tryLock()).isTrue();
     }
 
-    /** The next one has the same terms, or others: then the acquisition, of which nothing was sent, is not used. */
+    /** The next caller has the same options, or different ones; then the unsent acquisition is not used. */
     @ParameterizedTest
     @ValueSource(longs = {15_000, 60_000})
     void asyncWait_thatIsCancelledBeforeItsAttemptBegan_leavesItToTheNextCaller(long leaseMillis) {
@@ -133,7 +133,7 @@ class LateThreadTest {
         LockEntry entry = client.entries().find("x");
         assertThat(entry).isNotNull();
         entry.cancel(leaves);
-        assertThat(heldUp).as("a thread was asked for, for each").hasSize(2);
+        assertThat(heldUp).as("one thread was requested for each").hasSize(2);
         endHeldUp();
         assertThat(leaves.state).isEqualTo(Waiter.State.CANCELLED);
         assertThat(stays.state).isEqualTo(Waiter.State.GRANTED);
@@ -153,7 +153,7 @@ class LateThreadTest {
         assertThat(client.engine().requests().isIdle()).isTrue();
     }
 
-    /** The loss is noticed on the timer's thread, which must not be held up by the store. */
+    /** The loss is detected on the timer's thread, which the store must not block. */
     @Test
     void lockThatIsLost_isReleasedByAThreadThatMayBlock() {
         LockOptions brief = LockOptions.builder().maxHold(Duration.ofSeconds(2)).build();
@@ -166,7 +166,7 @@ class LateThreadTest {
         assertThat(backend.isHeld("x")).isFalse();
     }
 
-    /** Nothing was sent, so that there is nothing to wait for, nor anything to remove. */
+    /** No request was sent, so there is nothing to wait for and nothing to remove. */
     @Test
     void close_beforeAnAttemptBegan_waitsForNothing_andRemovesNothing() {
         AsyncWaiter waiter = submit("x", Waiter.FOREVER);
@@ -177,7 +177,7 @@ class LateThreadTest {
         assertThat(backend.removals).isZero();
     }
 
-    /** An attempt before it had no answer: what that may have left is removed. */
+    /** An earlier attempt had no answer: its possible entry is removed. */
     @Test
     void close_beforeALaterAttemptBegan_removesWhatTheFirstMayHaveLeft() {
         backend.failure = OutageBackend::unreachable;
@@ -185,7 +185,7 @@ class LateThreadTest {
         heldUp.remove(0).run();
         backend.failure = null;
         pass(SECOND / 10);
-        assertThat(heldUp).as("it is to ask again").hasSize(1);
+        assertThat(heldUp).as("it sends another attempt").hasSize(1);
         client.beginClose();
         assertThat(waiter.failure).isInstanceOf(LockClosedException.class);
         endHeldUp();

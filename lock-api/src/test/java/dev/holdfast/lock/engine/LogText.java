@@ -4,7 +4,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 
-/** What is written to the log, which is the standard error here. */
+/** Captures the log, which is the standard error here. */
 final class LogText {
     private LogText() {}
 

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** A lock while it is here: who is told what when it ends, and what stays in the store. */
+/** The end of a held lock: which callers learn of it, and what stays in the store. */
 @Timeout(30)
 class LossAndReleaseTest {
     private final Virtual virtual = new Virtual(LockClientOptions.defaults(), ImpoliteBackend::new);
@@ -62,7 +62,7 @@ class LossAndReleaseTest {
                         .isHeldBy(new Thread(() -> {}), false))
                 .isFalse();
         virtual.client.entries().suspect(virtual.grantHere("n"), "on purpose");
-        assertThat(lock.isHeldByCurrentThread()).as("in doubt").isFalse();
+        assertThat(lock.isHeldByCurrentThread()).as("suspect").isFalse();
         virtual.pass(1_000_000);
         assertThat(lock.isHeldByCurrentThread()).as("confirmed").isTrue();
         virtual.machine.jumpWallClock(20_000);
@@ -137,7 +137,7 @@ class LossAndReleaseTest {
         assertThat(lease.isValid()).isFalse();
     }
 
-    /** Else it would be taken for one that was dropped. */
+    /** Otherwise it would count as dropped. */
     @Test
     void close_ofALostLease_endsItsTraceAsWell() throws InterruptedException {
         Lease lease = virtual.client.lock("n").acquire();
@@ -233,7 +233,7 @@ class LossAndReleaseTest {
         spinUntil(() -> thread.getState() == state);
     }
 
-    /** Or until the time of the test is over, which interrupts this thread. */
+    /** Or until the test times out and interrupts this thread. */
     private static void spinUntil(BooleanSupplier condition) {
         while (!condition.getAsBoolean() && !Thread.currentThread().isInterrupted()) {
             Thread.onSpinWait();

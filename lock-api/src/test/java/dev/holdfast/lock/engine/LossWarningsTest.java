@@ -7,7 +7,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
-/** What the log says of the losses of a client. */
+/** Log lines about a client's losses. */
 class LossWarningsTest {
 
     @Test

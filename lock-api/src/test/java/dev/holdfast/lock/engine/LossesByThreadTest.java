@@ -12,7 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What a thread has lost belongs to its lock until the thread has been told, or has died. */
+/** A thread's loss is kept with its lock until it was reported to the thread, or the thread has died. */
 class LossesByThreadTest {
     private final Virtual virtual = new Virtual();
 
@@ -43,15 +43,15 @@ class LossesByThreadTest {
         lock.lock();
         lose(lock);
         virtual.pass(Virtual.SECOND);
-        List<Throwable> told = new ArrayList<>();
+        List<Throwable> reported = new ArrayList<>();
         Thread other = new Thread(() -> {
             lock.lock();
             lose(lock);
-            told.add(catchThrowable(lock::unlock));
+            reported.add(catchThrowable(lock::unlock));
         });
         other.start();
         other.join();
-        assertThat(told).singleElement().isInstanceOf(LeaseLostException.class);
+        assertThat(reported).singleElement().isInstanceOf(LeaseLostException.class);
         assertThatThrownBy(lock::unlock).isInstanceOf(LeaseLostException.class);
     }
 
@@ -82,7 +82,7 @@ class LossesByThreadTest {
         assertThat(virtual.client.isIdle()).isTrue();
     }
 
-    /** The next look would find nothing; a client with thousands of names has as many. */
+    /** The next check would find nothing, and a client with thousands of names has thousands of checks. */
     @Test
     void lossThatWasTold_orThatNobodyIsLeftToBeToldOf_isNotLookedAtAgain() throws InterruptedException {
         SimWorld world = new SimWorld(1);
@@ -92,10 +92,10 @@ class LossesByThreadTest {
         LossesByThread losses = new LossesByThread(new StateMutex(() -> {}), deadOwners);
         long later = machine.nanos() + 60 * Virtual.SECOND;
 
-        virtual.client.lock("told").lock();
-        Hold told = virtual.holdHere("told");
-        losses.add(told);
-        losses.remove(told);
+        virtual.client.lock("reported").lock();
+        Hold reported = virtual.holdHere("reported");
+        losses.add(reported);
+        losses.remove(reported);
         assertThat(deadOwners.run(later)).isEqualTo(Housekeeper.NEVER);
 
         Thread thread = new Thread(() -> {
@@ -104,7 +104,7 @@ class LossesByThreadTest {
         });
         thread.start();
         thread.join();
-        assertThat(deadOwners.run(later)).as("this look forgets it").isNotEqualTo(Housekeeper.NEVER);
+        assertThat(deadOwners.run(later)).as("this check drops it").isNotEqualTo(Housekeeper.NEVER);
         assertThat(losses.isEmpty()).isTrue();
         assertThat(deadOwners.run(later + 60 * Virtual.SECOND)).isEqualTo(Housekeeper.NEVER);
     }

@@ -23,8 +23,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Any number of locks that nobody else wants, answered at once, or refused at once while {@link #failure} is set, or not
- * answered at all.
+ * Any number of uncontended locks. Requests are answered immediately, fail immediately while {@link #failure} is set, or get
+ * no answer at all.
  */
 class OutageBackend implements LockBackend {
     private final BackendInfo info;
@@ -34,7 +34,7 @@ class OutageBackend implements LockBackend {
 
     @Nullable Supplier<LockException> failure;
 
-    /** The answer to the next release, if the store does not answer as it does otherwise. */
+    /** The answer to the next release, if it differs from the normal one. */
     @Nullable CompletableFuture<ReleaseResult> releaseAnswer;
 
     boolean silent;
@@ -118,7 +118,7 @@ class OutageBackend implements LockBackend {
         return CompletableFuture.completedFuture(Optional.empty());
     }
 
-    /** As an administrator may do: the client is not told. */
+    /** Deletes a lock as an administrator may do; the client is not notified. */
     void remove(String name) {
         holders.remove(name);
     }

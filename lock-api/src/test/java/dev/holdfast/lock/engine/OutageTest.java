@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What an outage costs, in virtual time: requests to the dead store, memory, lines in the log. */
+/** The cost of an outage in virtual time: requests to the unavailable store, memory, log lines. */
 class OutageTest {
     private static final long SECOND = 1_000_000_000L;
 
@@ -68,7 +68,7 @@ class OutageTest {
         pass(59 * SECOND);
         int lines = client.engine().releaser().warnings().lines();
 
-        assertThat(most).as("removals that wait").isLessThanOrEqualTo(Backlog.CAPACITY + RoundPace.SMALLEST);
+        assertThat(most).as("removals that wait").isLessThanOrEqualTo(Backlog.CAPACITY + RoundPace.MIN_SIZE);
         assertThat(backend.mostRemovalsInASecond()).as("requests a second").isLessThanOrEqualTo(100);
         assertThat(lines).as("warnings in a minute").isBetween(1, 7);
 
@@ -94,7 +94,7 @@ class OutageTest {
         assertThat(client.isIdle()).isTrue();
     }
 
-    /** Its request may have been on its way for as long as a request may take, and have begun a lease only then. */
+    /** Its request may have arrived only at the end of the request time-out, and have started a lease then. */
     @Test
     void failedTry_whereAllEndsWithItsLease_isCleanedUpForALeaseAndARequest() {
         OutageBackend backend = backend(true);
@@ -131,7 +131,7 @@ class OutageTest {
         backend.failure = OutageBackend::noPermission;
         submit(client, "job", 0);
         pass(3600 * SECOND);
-        assertThat(backend.removals).as("where it may stay, one look").isEqualTo(expiring ? 0 : 1);
+        assertThat(backend.removals).as("where it may stay, one check").isEqualTo(expiring ? 0 : 1);
         assertThat(client.isIdle()).isTrue();
     }
 
@@ -180,7 +180,7 @@ class OutageTest {
         assertThat(client.isIdle()).isTrue();
     }
 
-    /** It allows to write and not to delete: each lock that is released stays, and with it a removal that is repeated. */
+    /** It allows writes but no deletes: each released lock stays, and its removal is retried. */
     @Test
     void refusedReleases_whereTheyMayStayWithTheSession_areBounded_andNewAcquisitionsAreToldSo() {
         RefusingToDelete backend = refusingToDelete(false);
@@ -194,10 +194,10 @@ class OutageTest {
             }
             pass(SECOND / 100);
         }
-        assertThat(client.engine().releaser().waiting())
-                .as("removals that wait")
-                .isEqualTo(Backlog.CAPACITY);
-        assertThat(backend.attempts).as("no request without room for its end").isEqualTo(Backlog.CAPACITY + 1);
+        assertThat(client.engine().releaser().waiting()).as("pending removals").isEqualTo(Backlog.CAPACITY);
+        assertThat(backend.attempts)
+                .as("no request without capacity for its removal")
+                .isEqualTo(Backlog.CAPACITY + 1);
         assertThat(last.future)
                 .isCompletedExceptionally()
                 .failsWithin(Duration.ZERO)
@@ -205,7 +205,7 @@ class OutageTest {
                 .havingCause()
                 .isInstanceOf(LockUnavailableException.class)
                 .withMessageContaining("job2999")
-                .withMessageContaining("1000 earlier requests are still to be undone")
+                .withMessageContaining("1000 earlier requests wait for removal")
                 .withMessageContaining("refuses");
 
         pass(60 * SECOND);
@@ -226,19 +226,19 @@ class OutageTest {
     void refusedReleases_whereAllEndsWithItsLease_giveWayToNewOnes() {
         RefusingToDelete backend = refusingToDelete(true);
         EngineClient client = client(backend);
-        for (int i = 0; i < 2 * Backlog.LARGEST; i++) {
+        for (int i = 0; i < 2 * Backlog.MAX_SIZE; i++) {
             AsyncWaiter waiter = submit(client, "job" + i, 0);
             pass(SECOND / 20_000);
             assertThat(waiter.state).isEqualTo(Waiter.State.GRANTED);
             end(waiter);
         }
         pass(SECOND / 100);
-        assertThat(client.engine().releaser().waiting()).isLessThanOrEqualTo(Backlog.LARGEST);
+        assertThat(client.engine().releaser().waiting()).isLessThanOrEqualTo(Backlog.MAX_SIZE);
         pass(60 * SECOND);
         assertThat(client.engine().releaser().waiting()).isZero();
     }
 
-    /** What was released during an outage counts as well: together with what is given up it is bounded. */
+    /** Locks released during an outage count as well: their number, with that of the abandoned acquisitions, is bounded. */
     @Test
     void releases_duringAnOutage_whereTheyMayStayWithTheSession_keepNewAcquisitionsAwayUntilTheyAreDone() {
         OutageBackend backend = backend(false);
@@ -293,7 +293,7 @@ class OutageTest {
         return new RefusingToDelete(expiring, world);
     }
 
-    /** The bound must not cost the holders: what they release is never dropped. */
+    /** The bound must not affect holders: their releases are never dropped. */
     @Test
     void releases_duringAnOutage_areNotPushedOutByFailedTries() {
         OutageBackend backend = backend(true);

@@ -24,19 +24,19 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Parts of the engine by themselves, on a made-up clock. */
+/** Parts of the engine in isolation, on a simulated clock. */
 class PartsTest {
     private static final long MILLI = 1_000_000;
 
-    // ---- the pace of releases that are owed
+    // ---- the pace of pending releases
 
     private static final LockException PASSING = new LockUnavailableException("down");
     private static final LockException REFUSED = new LockConfigurationException("no permission");
 
     private static void round(RoundPace pace, LockException... answers) {
-        pace.beginRound();
+        pace.beginBatch();
         Arrays.stream(answers).forEach(pace::noteAnswer);
-        pace.endRound();
+        pace.endBatch();
     }
 
     private static boolean isWithin(long nanos, long millis) {
@@ -46,18 +46,18 @@ class PartsTest {
     @Test
     void pace_grows_whileAllIsConfirmed() {
         RoundPace pace = new RoundPace();
-        assertThat(pace.roundSize()).isEqualTo(8);
+        assertThat(pace.batchSize()).isEqualTo(8);
         assertThat(pace.pauseNanos(() -> new Random(1))).isZero();
         for (int size : new int[] {16, 32, 64, 64}) {
             round(pace, (LockException) null);
-            assertThat(pace.roundSize()).isEqualTo(size);
-            assertThat(pace.isDead()).isFalse();
+            assertThat(pace.batchSize()).isEqualTo(size);
+            assertThat(pace.isDown()).isFalse();
         }
         round(pace, null, REFUSED);
-        assertThat(pace.roundSize()).as("what is refused may come again").isEqualTo(64);
+        assertThat(pace.batchSize()).as("what is refused may come again").isEqualTo(64);
         round(pace, REFUSED);
-        assertThat(pace.roundSize()).isEqualTo(8);
-        assertThat(pace.isDead()).isFalse();
+        assertThat(pace.batchSize()).isEqualTo(8);
+        assertThat(pace.isDown()).isFalse();
     }
 
     @Test
@@ -65,19 +65,19 @@ class PartsTest {
         RoundPace pace = new RoundPace();
         for (long millis : new long[] {50, 100, 200, 400, 800, 1000, 1000}) {
             round(pace, PASSING, PASSING);
-            assertThat(pace.isDead()).isTrue();
-            assertThat(pace.roundSize()).isEqualTo(8);
+            assertThat(pace.isDown()).isTrue();
+            assertThat(pace.batchSize()).isEqualTo(8);
             assertThat(isWithin(pace.pauseNanos(() -> new Random(1)), millis))
                     .as("%d ms", millis)
                     .isTrue();
         }
         round(pace, PASSING, null);
-        assertThat(pace.isDead()).as("something was confirmed").isFalse();
+        assertThat(pace.isDown()).as("something was confirmed").isFalse();
         assertThat(isWithin(pace.pauseNanos(() -> new Random(1)), 200)).isTrue();
         round(pace, PASSING, REFUSED);
-        assertThat(pace.isDead()).as("it answers").isFalse();
+        assertThat(pace.isDown()).as("it answers").isFalse();
         round(pace, PASSING);
-        assertThat(pace.isDead()).as("not any more").isTrue();
+        assertThat(pace.isDown()).as("not any more").isTrue();
         round(pace, (LockException) null);
         assertThat(pace.pauseNanos(() -> new Random(1))).isZero();
     }
@@ -87,8 +87,8 @@ class PartsTest {
         RoundPace pace = new RoundPace();
         round(pace, (LockException) null);
         pace.noteFailure();
-        assertThat(pace.isDead()).isTrue();
-        assertThat(pace.roundSize()).isEqualTo(8);
+        assertThat(pace.isDown()).isTrue();
+        assertThat(pace.batchSize()).isEqualTo(8);
         assertThat(isWithin(pace.pauseNanos(() -> new Random(1)), 50)).isTrue();
         round(pace, PASSING);
         pace.noteFailure();
@@ -96,11 +96,11 @@ class PartsTest {
                 .as("goes on")
                 .isTrue();
         pace.noteNothingDue(false);
-        assertThat(pace.isDead()).isTrue();
+        assertThat(pace.isDown()).isTrue();
         pace.noteNothingDue(true);
-        assertThat(pace.isDead()).isFalse();
+        assertThat(pace.isDown()).isFalse();
         pace.noteFailure();
-        assertThat(pace.isDead()).isTrue();
+        assertThat(pace.isDown()).isTrue();
     }
 
     // ---- busy or unavailable
@@ -124,7 +124,7 @@ class PartsTest {
         assertThat(availability.unavailability(start + 1, PASSING, true, MILLI)).isSameAs(PASSING);
     }
 
-    // ---- how long a caller waits
+    // ---- the wait of a caller
 
     @Test
     void waiter_hasItsTime_andThatOfOneAnswerIfItIsToAwaitThat() {
@@ -133,7 +133,7 @@ class PartsTest {
         assertThat(waiter.remainingNanos(start + 4 * MILLI)).isEqualTo(6 * MILLI);
         assertThat(waiter.remainingNanos(start + 11 * MILLI)).isZero();
         assertThat(waiter.takesNextAnswer()).isFalse();
-        waiter.awaitOneAnswer(3_000 * MILLI);
+        waiter.awaitNextAnswer(3_000 * MILLI);
         assertThat(waiter.remainingNanos(start + 11 * MILLI)).isEqualTo(2_989 * MILLI);
         assertThat(waiter.remainingNanos(start + 3_001 * MILLI)).isZero();
         assertThat(waiter.takesNextAnswer()).isTrue();
@@ -222,8 +222,8 @@ class PartsTest {
         ThreadWaiter once = waiter(0);
         ThreadWaiter longer = waiter(Virtual.SECOND);
         ThreadWaiter overdue = waiter(Virtual.SECOND);
-        overdue.awaitOneAnswer(2 * Virtual.SECOND);
-        mutex.run(queue::tellBusy);
+        overdue.awaitNextAnswer(2 * Virtual.SECOND);
+        mutex.run(queue::finishBusy);
         assertThat(once.state).isEqualTo(Waiter.State.BUSY);
         assertThat(overdue.state).isEqualTo(Waiter.State.BUSY);
         assertThat(longer.state).isEqualTo(Waiter.State.WAITING);
@@ -238,24 +238,24 @@ class PartsTest {
         virtual.pass(patience);
         ThreadWaiter later = waiter(Waiter.FOREVER);
         ThreadWaiter once = waiter(0);
-        mutex.run(() -> queue.tellFailed(PASSING, true, patience - 1));
+        mutex.run(() -> queue.finishFailed(PASSING, true, patience - 1));
         assertThat(queued()).containsExactly(forEver, timed, later);
         assertThat(once.failure).isSameAs(PASSING);
-        mutex.run(() -> queue.tellFailed(PASSING, true, patience));
+        mutex.run(() -> queue.finishFailed(PASSING, true, patience));
         assertThat(queued()).containsExactly(timed, later);
         assertThat(forEver.state).isEqualTo(Waiter.State.FAILED);
-        mutex.run(() -> queue.tellFailed(REFUSED, false, 0));
+        mutex.run(() -> queue.finishFailed(REFUSED, false, 0));
         assertThat(queued()).as("the first one asked for what is refused").containsExactly(later);
         assertThat(timed.failure).isSameAs(REFUSED);
     }
 
     @Test
     void queue_end_isToldToListeners_unlessItIsAGrantOrWasNotAnnounced() {
-        List<String> told = new ArrayList<>();
+        List<String> reported = new ArrayList<>();
         virtual.client.addListener(new LockListener() {
             @Override
             public void gaveUp(String name, Duration waited, AttemptOutcome outcome) {
-                told.add(name + " " + waited.toMillis() + " " + outcome);
+                reported.add(name + " " + waited.toMillis() + " " + outcome);
             }
         });
         ThreadWaiter once = waiter(0);
@@ -278,7 +278,7 @@ class PartsTest {
             queue.decide(cancelled, Waiter.State.CANCELLED);
         });
         virtual.pass(0);
-        assertThat(told).containsExactly("n 5 BUSY", "n 5 TIMEOUT", "n 5 INTERRUPTED", "n 5 CANCELLED");
+        assertThat(reported).containsExactly("n 5 BUSY", "n 5 TIMEOUT", "n 5 INTERRUPTED", "n 5 CANCELLED");
     }
 
     // ---- events
@@ -292,7 +292,7 @@ class PartsTest {
             }
             task.run();
         });
-        List<String> told = new ArrayList<>();
+        List<String> reported = new ArrayList<>();
         LockListener failing = new LockListener() {
             @Override
             public void attempted(String name) {
@@ -302,26 +302,26 @@ class PartsTest {
         LockListener listening = new LockListener() {
             @Override
             public void attempted(String name) {
-                told.add(name);
+                reported.add(name);
             }
         };
         full.set(true);
-        events.tell(listener -> listener.attempted("nobody listens"));
+        events.publish(listener -> listener.attempted("no listener"));
         assertThat(events.dropped()).isZero();
         events.add(failing);
         events.add(listening);
-        events.tell(listener -> listener.attempted("a"));
-        events.tell(listener -> listener.attempted("b"));
+        events.publish(listener -> listener.attempted("a"));
+        events.publish(listener -> listener.attempted("b"));
         assertThat(events.dropped()).isEqualTo(2);
         full.set(false);
-        events.tell(listener -> listener.attempted("c"));
+        events.publish(listener -> listener.attempted("c"));
         events.remove(listening);
-        events.tell(listener -> listener.attempted("d"));
-        assertThat(told).containsExactly("c");
+        events.publish(listener -> listener.attempted("d"));
+        assertThat(reported).containsExactly("c");
         assertThat(events.dropped()).isEqualTo(2);
     }
 
-    // ---- what an attempt may serve
+    // ---- which callers an attempt may serve
 
     @Test
     void demand_ofAnEntry_isThatOfItsAcquisitions() {

@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** A store that refuses at once, with a crowd waiting: one answer after the other, not one inside the other. */
+/** A store that refuses immediately while many callers wait: the answers are handled in sequence, not recursively. */
 class RefusalTest {
 
     @Test

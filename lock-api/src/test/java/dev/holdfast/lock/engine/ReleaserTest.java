@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
-/** What the log says of what could not be removed from the server, and what becomes of it. */
+/** Log lines about entries that could not be removed from the server, and their later removal. */
 class ReleaserTest {
     private static final long MILLI = 1_000_000;
 
@@ -60,7 +60,7 @@ class ReleaserTest {
             assertThat(releaser.waiting()).isEqualTo(3);
             pass(1);
         });
-        assertThat(first).as("told to who releases: not known").containsExactly(null, null, null);
+        assertThat(first).as("the result of the release: unknown").containsExactly(null, null, null);
         assertThat(log.lines())
                 .satisfiesExactly(
                         one -> assertThat(one)
@@ -95,7 +95,7 @@ class ReleaserTest {
         assertThat(requests.isIdle()).isTrue();
     }
 
-    /** Its lease is over before the store would be asked again. */
+    /** Its lease expires before the next try. */
     @Test
     void refusalThatIsNotWorthAnotherTry_isGivenUp_andToldSo() {
         backend = new OutageBackend(false, true, world::now);
@@ -106,7 +106,7 @@ class ReleaserTest {
                 .singleElement()
                 .asString()
                 .contains("WARN")
-                .endsWith("lock 'a': no permission: release is given up; what is left ends with its lease");
+                .endsWith("lock 'a': no permission: release is given up; the store's entry ends with its lease");
         assertThat(releaser.waiting()).isZero();
         assertThat(requests.isIdle()).isTrue();
     }
@@ -120,8 +120,8 @@ class ReleaserTest {
         });
         assertThat(log.lines()).hasSize(2).allMatch(line -> line.contains("WARN"));
         assertThat(log)
-                .contains("lock 'a': the connection is closed; what is still there ends with its lease")
-                .contains("lock 'b': the connection is closed; what is still there ends with its lease");
+                .contains("lock 'a': the connection is closed; the store's entry ends with its lease")
+                .contains("lock 'b': the connection is closed; the store's entry ends with its lease");
         assertThat(releaser.unreachable()).isZero();
 
         releaser.closing();
@@ -129,11 +129,11 @@ class ReleaserTest {
         assertThat(releaser.unreachable()).isEqualTo(1);
         int removals = backend.removals;
         pass(60_000);
-        assertThat(backend.removals).as("not tried again").isEqualTo(removals);
+        assertThat(backend.removals).as("not retried").isEqualTo(removals);
         assertThat(requests.isIdle()).isTrue();
     }
 
-    /** Where nothing may have been left: no line for it, nor is it counted as the first of a spell. */
+    /** If no entry can be left, no line is logged, and it does not count as the first of a series. */
     @Test
     void abandonmentOfARefusedAttempt_thatFails_isNotToldOf() {
         backend.failure = OutageBackend::noPermission;
@@ -146,23 +146,23 @@ class ReleaserTest {
 
     @Test
     void store_isToldForHowLongItsAnswerIsWaitedFor() {
-        List<Long> told = new ArrayList<>();
+        List<Long> reported = new ArrayList<>();
         backend = new OutageBackend(false, false, world::now) {
             @Override
             public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
-                told.add(timeoutMillis);
+                reported.add(timeoutMillis);
                 return super.release(grant, timeoutMillis);
             }
 
             @Override
             public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
-                told.add(timeoutMillis);
+                reported.add(timeoutMillis);
                 return super.abandon(acquisition, timeoutMillis);
             }
         };
         releaser = releaser(3_000);
         release("a", 15_000);
         releaser.abandon(new AcquisitionId("b", OwnerId.random()), 15_000).run();
-        assertThat(told).containsExactly(3_000L, 3_000L);
+        assertThat(reported).containsExactly(3_000L, 3_000L);
     }
 }

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Tries of one removal on a thread that does not come back from the one before. */
+/** Tries of a removal on a thread that is still blocked in the previous one. */
 @Timeout(30)
 class RemovalTest {
     private static final long TIMEOUT_NANOS = Virtual.SECOND;
@@ -68,7 +68,7 @@ class RemovalTest {
     void tryThatIsDecidedOn_whileTheThreadIsInTheOneBefore_isMadeByThatThread() {
         duringRequests.add(() -> {
             send();
-            assertThat(threads).as("one is under way").isEmpty();
+            assertThat(threads).as("one is running").isEmpty();
         });
         send();
         runThread();
@@ -84,7 +84,7 @@ class RemovalTest {
         assertThat(requests.isIdle()).isTrue();
     }
 
-    /** It fails in time without a thread, and only the latest is made when the thread comes back. */
+    /** A try fails in time without a thread, and only the latest one is made when the thread returns. */
     @Test
     void triesThatTheThreadDoesNotComeTo_failInTime_andOnlyTheLatestIsMade() {
         duringRequests.add(() -> {

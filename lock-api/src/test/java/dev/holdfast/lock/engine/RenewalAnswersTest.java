@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What becomes of a lease by the answers to its renewals: late ones, partial ones, unclear ones, and none. */
+/** The effect of the answers to renewals on a lease: late ones, partial ones, unknown ones, and none. */
 class RenewalAnswersTest {
     private static final LockOptions FIXED =
             LockOptions.builder().renewal(Renewal.NONE).build();
@@ -31,23 +31,23 @@ class RenewalAnswersTest {
     private final Virtual virtual = new Virtual(
             LockClientOptions.builder().requestTimeout(Duration.ofSeconds(1)).build(), ImpoliteBackend::new);
     private final ImpoliteBackend backend = (ImpoliteBackend) virtual.backend;
-    private final List<String> told = new ArrayList<>();
+    private final List<String> reported = new ArrayList<>();
 
     RenewalAnswersTest() {
         virtual.client.addListener(new LockListener() {
             @Override
             public void suspect(String name, long token, String detail) {
-                told.add("suspect " + name);
+                reported.add("suspect " + name);
             }
 
             @Override
             public void renewed(String name, long token) {
-                told.add("renewed " + name);
+                reported.add("renewed " + name);
             }
 
             @Override
             public void lost(String name, long token, Duration held, LossReason reason) {
-                told.add("lost " + name + " " + reason);
+                reported.add("lost " + name + " " + reason);
             }
         });
     }
@@ -66,7 +66,7 @@ class RenewalAnswersTest {
         assertThat(virtual.remainingMillis(held)).isEqualTo(14_549);
         virtual.pass(5 * Virtual.SECOND);
         assertThat(backend.renewals).isEqualTo(2);
-        assertThat(told).containsExactly("renewed n", "renewed n");
+        assertThat(reported).containsExactly("renewed n", "renewed n");
     }
 
     @Test
@@ -105,8 +105,8 @@ class RenewalAnswersTest {
     }
 
     /**
-     * The process stood still until its lease had ended: others may have held the lock since, and a late attempt may have put it on
-     * this owner again, with a new token, which that renewal then found (models/engine.pml).
+     * The process was paused until its lease had ended. Others may have held the lock since, and a late attempt may have
+     * granted it to this owner again with a new token, which that renewal then found (models/engine.pml).
      */
     @Test
     void confirmation_afterTheEndOfTheLease_doesNotReviveIt() {
@@ -115,7 +115,7 @@ class RenewalAnswersTest {
         virtual.pass(6 * Virtual.SECOND);
         virtual.machine.pause(20 * Virtual.SECOND);
         virtual.pass(9 * Virtual.SECOND);
-        assertThat(held.state).as("nobody has looked yet").isEqualTo(Hold.State.HELD);
+        assertThat(held.state).as("not checked yet").isEqualTo(Hold.State.HELD);
         assertThat(virtual.remainingMillis(held)).isNotPositive();
 
         answer.complete(List.of(new RenewResult.Renewed(15_000)));
@@ -130,7 +130,7 @@ class RenewalAnswersTest {
         CompletableFuture<List<RenewResult>> answer = backend.renewLate();
         Hold held = hold("n");
         virtual.pass(6 * Virtual.SECOND);
-        assertThat(told).startsWith("suspect n");
+        assertThat(reported).startsWith("suspect n");
         int failed = held.heldGrant.failedRenewals.get();
         int renewals = backend.renewals;
 
@@ -164,7 +164,7 @@ class RenewalAnswersTest {
         assertThat(held.heldGrant.failedRenewals).hasValue(1);
         virtual.pass(Virtual.SECOND / 10);
         assertThat(held.heldGrant.failedRenewals).hasValue(0);
-        assertThat(told).containsExactly("suspect n", "renewed n");
+        assertThat(reported).containsExactly("suspect n", "renewed n");
     }
 
     @Test
@@ -204,7 +204,7 @@ class RenewalAnswersTest {
         assertThat(held.heldGrant.failedRenewals).hasValue(1);
     }
 
-    /** Not more than a thousand go together; those behind them are not sent, and tried again as these are. */
+    /** At most a thousand are sent together; the others are not sent, and are retried together with these. */
     @Test
     void leases_behindARequestWithoutAnAnswer_areTriedAgain() {
         List<Hold> all = new ArrayList<>();
@@ -223,12 +223,12 @@ class RenewalAnswersTest {
         backend.failure = OutageBackend::unreachable;
         virtual.pass(8 * Virtual.SECOND);
         assertThat(backend.renewals).isGreaterThan(3);
-        assertThat(told).containsExactly("suspect n");
+        assertThat(reported).containsExactly("suspect n");
         backend.failure = null;
         virtual.pass(2 * Virtual.SECOND);
         backend.failure = OutageBackend::unreachable;
         virtual.pass(5 * Virtual.SECOND);
-        assertThat(told).containsExactly("suspect n", "renewed n", "suspect n");
+        assertThat(reported).containsExactly("suspect n", "renewed n", "suspect n");
     }
 
     @Test
@@ -240,7 +240,7 @@ class RenewalAnswersTest {
         assertThat(backend.renewals).as("after 20, 40, … ms, and every second").isBetween(12, 30);
         virtual.pass(2_000_000);
         assertThat(held.state).isEqualTo(Hold.State.LOST);
-        assertThat(told).containsExactly("suspect n", "lost n EXPIRED");
+        assertThat(reported).containsExactly("suspect n", "lost n EXPIRED");
     }
 
     @Test
@@ -263,9 +263,9 @@ class RenewalAnswersTest {
         virtual.client.entries().suspect(held.heldGrant.grant, "again");
         backend.failure = OutageBackend::unreachable;
         virtual.pass(1_000);
-        assertThat(told)
+        assertThat(reported)
                 .filteredOn(event -> event.equals("suspect n"))
-                .as("the doubt, and the first renewal that failed")
+                .as("the suspicion, and the first failed renewal")
                 .hasSize(2);
         assertThat(other.heldGrant.isDoubted()).isFalse();
         virtual.end(held);
@@ -280,10 +280,10 @@ class RenewalAnswersTest {
         backend.silent = true;
         virtual.client.entries().suspect(held.heldGrant.grant, "on purpose");
         virtual.pass(1_000);
-        assertThat(told).containsExactly("suspect n");
+        assertThat(reported).containsExactly("suspect n");
         virtual.client.entries().suspect(held.heldGrant.grant, "again");
         virtual.pass(1_000);
-        assertThat(told).containsExactly("suspect n");
+        assertThat(reported).containsExactly("suspect n");
     }
 
     @Test
@@ -297,7 +297,7 @@ class RenewalAnswersTest {
         assertThat(held.heldGrant.isDoubted()).isFalse();
     }
 
-    /** The lease of a dead thread's lock ends when the store has it for its last confirmation, not a renewal later. */
+    /** The lease of a dead thread's lock ends as of its last confirmation, not one renewal later. */
     @Test
     void lock_ofAThreadThatHasEnded_isNotRenewedAgain() throws InterruptedException {
         Thread thread = new Thread(() -> virtual.client.lock("n").lock());
@@ -305,9 +305,9 @@ class RenewalAnswersTest {
         thread.join();
         virtual.pass(14 * Virtual.SECOND);
         assertThat(backend.renewals).isZero();
-        assertThat(told).isEmpty();
+        assertThat(reported).isEmpty();
         virtual.pass(Virtual.SECOND);
-        assertThat(told).containsExactly("lost n OWNER_DIED");
+        assertThat(reported).containsExactly("lost n OWNER_DIED");
     }
 
     private @Nullable Lease kept;
@@ -325,7 +325,7 @@ class RenewalAnswersTest {
         thread.start();
         thread.join();
         virtual.pass(45 * Virtual.SECOND);
-        assertThat(told).contains("lost lock OWNER_DIED").doesNotContain("lost lease OWNER_DIED");
+        assertThat(reported).contains("lost lock OWNER_DIED").doesNotContain("lost lease OWNER_DIED");
         assertThat(virtual.client.held()).extracting(usage -> usage.name()).containsExactly("lease");
         assertThat(Objects.requireNonNull(kept).isValid()).isTrue();
     }

@@ -13,7 +13,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.Test;
 
-/** A store that renews five leases in a millisecond, one request after the other; thousands of long leases and a short one. */
+/** A store that renews five leases per millisecond, one request at a time, with thousands of long leases and a short one. */
 class RenewalBatchesTest {
     private final SimWorld world = new SimWorld(1);
     private final SimWorld.Machine machine = world.new Machine(1);
@@ -67,7 +67,7 @@ class RenewalBatchesTest {
         assertThat(requests).as("requests in a minute").hasSizeLessThan(400);
     }
 
-    /** The answer to thousands may be long in coming. */
+    /** The answer for thousands of leases may be late. */
     @Test
     void shortLease_thatIsDueWithALongOne_isRenewedFirst() {
         acquire("long", Duration.ofSeconds(15));

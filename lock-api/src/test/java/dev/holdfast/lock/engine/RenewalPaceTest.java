@@ -14,11 +14,11 @@ import java.util.function.LongSupplier;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** When a lease is renewed, and when again if the store fails: soon at first, then less and less often. */
+/** When a lease is renewed, and when the renewal is retried if the store fails: soon at first, then less and less often. */
 class RenewalPaceTest {
     private static final long MILLI = 1_000_000;
 
-    /** Notes when it is asked for renewals. */
+    /** Records the times of renewals. */
     private static final class Noting extends OutageBackend {
         private final LongSupplier clock;
         final List<Long> renewedAt = new ArrayList<>();
@@ -56,7 +56,7 @@ class RenewalPaceTest {
         assertThat(virtual.client.isIdle()).isTrue();
     }
 
-    /** Half to the whole of 20 ms, 40 ms and so on, up to the longest: a second, or a twelfth of a short lease. */
+    /** Half to the whole of 20 ms, 40 ms and so on, up to the maximum: a second, or a twelfth of a short lease. */
     @ParameterizedTest
     @ValueSource(longs = {15_000, 3_000})
     void failedRenewal_isTriedAgain_laterEachTime(long leaseMillis) {

@@ -21,12 +21,12 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a renewal asks of the store, on whose thread, and what is told of one that failed. */
+/** The requests of renewals, their threads, and the reports of failed ones. */
 class RenewalRequestsTest {
     private static final long MILLI = 1_000_000;
-    private static final int LARGEST_BATCH = 1_000;
+    private static final int MAX_BATCH = 1_000;
 
-    /** Notes how long its renewals may take. */
+    /** Records the time-outs of its renewals. */
     private static final class Timed extends OutageBackend {
         final List<String> renewals = new ArrayList<>();
 
@@ -45,7 +45,7 @@ class RenewalRequestsTest {
         return LockOptions.builder().lease(Duration.ofMillis(millis)).build();
     }
 
-    /** The request time-out is 3 s; a try that is given up leaves time for two more. */
+    /** The request time-out is 3 s; a timed-out try leaves time for two more. */
     @ParameterizedTest
     @CsvSource({
         "15000, 15000, 2 within 3000",
@@ -61,9 +61,9 @@ class RenewalRequestsTest {
         assertThat(((Timed) virtual.backend).renewals).containsExactly(renewal);
     }
 
-    // ---- what is told of one that failed
+    // ---- reports of failed renewals
 
-    private final List<String> told = new ArrayList<>();
+    private final List<String> reported = new ArrayList<>();
 
     private Virtual listenedTo() {
         Virtual virtual = new Virtual(
@@ -74,7 +74,7 @@ class RenewalRequestsTest {
         virtual.client.addListener(new LockListener() {
             @Override
             public void suspect(String name, long token, String detail) {
-                told.add(detail);
+                reported.add(detail);
             }
         });
         return virtual;
@@ -85,7 +85,7 @@ class RenewalRequestsTest {
         "silence, the store did not answer within 1.0 s",
         "refused, connection refused",
         "wrapped, connection refused",
-        "miscounted, the backend lost count",
+        "miscounted, the backend returned 0 results for 1 grants",
         "unclear, no quorum"
     })
     void renewalThatFailed_isToldWithItsReason(String how, String reason) {
@@ -102,21 +102,21 @@ class RenewalRequestsTest {
             default -> virtual.pass(Virtual.SECOND);
         }
         virtual.pass(0);
-        assertThat(told).containsExactly(reason);
+        assertThat(reported).containsExactly(reason);
     }
 
-    // ---- more than one request takes
+    // ---- more leases than one request can renew
 
     private static List<Hold> holdMany(Virtual virtual) {
         List<Hold> holds = new ArrayList<>();
-        for (int i = 0; i <= LARGEST_BATCH; i++) {
+        for (int i = 0; i <= MAX_BATCH; i++) {
             AsyncWaiter waiter = virtual.submit("n" + i, LockOptions.defaults(), 0);
             if (waiter.hold != null) {
                 holds.add(waiter.hold);
             }
             virtual.pass(1_000);
         }
-        assertThat(holds).hasSize(LARGEST_BATCH + 1);
+        assertThat(holds).hasSize(MAX_BATCH + 1);
         return holds;
     }
 
@@ -136,7 +136,7 @@ class RenewalRequestsTest {
         List<Hold> holds = holdMany(virtual);
         CompletableFuture<List<RenewResult>> answer = backend.renewLate();
         virtual.pass(5 * Virtual.SECOND);
-        assertThat(backend.renewed).hasSize(LARGEST_BATCH);
+        assertThat(backend.renewed).hasSize(MAX_BATCH);
         Hold last = behind(holds, backend);
         if (released) {
             virtual.end(last);
@@ -148,7 +148,7 @@ class RenewalRequestsTest {
 
         assertThat(backend.renewals).isEqualTo(released ? 1 : 2);
         assertThat(backend.renewed.contains(last.heldGrant.grant)).isEqualTo(!released);
-        assertThat(told).isEmpty();
+        assertThat(reported).isEmpty();
     }
 
     @Test
@@ -161,15 +161,15 @@ class RenewalRequestsTest {
         Hold last = behind(holds, backend);
         backend.failure = OutageBackend::unreachable;
         virtual.pass(Virtual.SECOND);
-        assertThat(told).hasSize(LARGEST_BATCH + 1).containsOnlyOnce("the store did not answer for others");
+        assertThat(reported).hasSize(MAX_BATCH + 1).containsOnlyOnce("the store did not answer for other leases");
         assertThat(last.heldGrant.failedRenewals.get()).isPositive();
     }
 
     // ---- threads
 
-    /** The client's threads for renewals are apart from all others; none can be started once. */
+    /** The client has separate threads for renewals; once, none of them can be started. */
     @ParameterizedTest
-    @ValueSource(ints = {1, LARGEST_BATCH + 1})
+    @ValueSource(ints = {1, MAX_BATCH + 1})
     void blockingRenewals_thatFindNoThread_haveFailed_andAreTriedAgain(int locks) {
         SimWorld world = new SimWorld(1);
         SimWorld.Machine machine = world.new Machine(1);
@@ -198,21 +198,21 @@ class RenewalRequestsTest {
         client.addListener(new LockListener() {
             @Override
             public void suspect(String name, long token, String detail) {
-                told.add("suspect: " + detail);
+                reported.add("suspect: " + detail);
             }
 
             @Override
             public void renewed(String name, long token) {
-                told.add("renewed");
+                reported.add("renewed");
             }
         });
         for (int i = 0; i < locks; i++) {
             assertThat(client.lock("n" + i).tryLock()).isTrue();
         }
         world.runUntil(world.now() + 6 * Virtual.SECOND);
-        assertThat(told).hasSize(2 * locks);
-        assertThat(told.subList(0, locks))
+        assertThat(reported).hasSize(2 * locks);
+        assertThat(reported.subList(0, locks))
                 .containsOnly("suspect: java.lang.OutOfMemoryError: unable to create native thread, on purpose");
-        assertThat(told.subList(locks, 2 * locks)).containsOnly("renewed");
+        assertThat(reported.subList(locks, 2 * locks)).containsOnly("renewed");
     }
 }

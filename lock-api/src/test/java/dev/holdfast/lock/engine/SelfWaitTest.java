@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A thread that waits for its own lease is named, once, and nobody else is. */
+/** A warning names a thread that waits for its own lease, once, and no other thread. */
 class SelfWaitTest {
     private final Queue<Runnable> timers = new ConcurrentLinkedQueue<>();
     private final EngineClient client = client();
@@ -44,7 +44,7 @@ class SelfWaitTest {
                     .contains("pool-thread-7")
                     .contains("close it first");
             assertThat(waiting.isDone()).isFalse();
-            assertThat(timers).as("looked at once only").isEmpty();
+            assertThat(timers).as("checked only once").isEmpty();
             open.close();
             waiting.get(10, TimeUnit.SECONDS).close();
         } finally {
@@ -129,7 +129,7 @@ class SelfWaitTest {
         }
     }
 
-    /** One thread that asks for many, as that of an event loop does, waits for none of them. */
+    /** A thread that requests many locks, like that of an event loop, waits for none of them. */
     @Test
     void acquireAsync_behindAnAsynchronousLeaseOfTheSameThread_isNotWatched() {
         try (Lease open = lock.acquireAsync(Duration.ofMinutes(1)).join()) {
@@ -139,7 +139,7 @@ class SelfWaitTest {
         }
     }
 
-    /** What its thread has is of another form than what it asks for, in another lock entry of the name. */
+    /** Its thread's hold has another demand than its request, and is in another entry of the name. */
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void acquireAsync_toReadBehindTheOwnLease_orToWriteBehindTheOwnShare_isNamed(boolean toRead)
@@ -157,7 +157,7 @@ class SelfWaitTest {
         }
     }
 
-    /** It waits for another one by then, to whom its lease was of no use any more. */
+    /** By then it waits for another holder, which acquired the lock after its own lease had ended. */
     @Test
     void acquireAsync_behindAnother_whenTheOwnLeaseHasBeenClosed_isNotNamed() throws Exception {
         ExecutorService pool = Executors.newSingleThreadExecutor();
@@ -203,7 +203,7 @@ class SelfWaitTest {
         }
     }
 
-    /** Timers of five seconds are kept, so that the test runs them; those of the housekeeper, of another length, are not. */
+    /** Timers of five seconds are kept and run by the test; the housekeeper's timers have another length and are not kept. */
     private EngineClient client() {
         return client(new InlineBackend(false), false);
     }

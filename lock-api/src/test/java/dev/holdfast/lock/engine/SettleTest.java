@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** A lock that is in doubt when it is to be returned: the store is asked each 50 ms, for as long as the caller may wait. */
+/** A lock that is suspect when it should be returned: it is renewed every 50 ms while the caller may wait. */
 @Timeout(60)
 class SettleTest {
     private static final long MILLI = 1_000_000;
@@ -31,13 +31,13 @@ class SettleTest {
     private final Hold hold = hold();
     private final long startNanos = world.now();
 
-    /** The calling thread waits for its pauses in real time: so their made-up time passes as they begin. */
+    /** The calling thread pauses in real time, so the simulated time advances when a pause begins. */
     private EngineRuntime pausesPassAtOnce(EngineRuntime plain) {
         Timer timer = (delay, task) -> {
             if (!settling || delay != PAUSE) {
                 return plain.timer().after(delay, task);
             }
-            machine.pause(delay + 1); // only this thread goes on: the client's own renewals are not counted here
+            machine.pause(delay + 1); // only this thread runs: the client's own renewals are not counted here
             world.runUntil(world.now() + delay);
             task.run();
             return Subscription.NONE;
@@ -64,7 +64,7 @@ class SettleTest {
         assertThat(hold.heldGrant.isDoubted()).isTrue();
     }
 
-    /** The next so many renewals end without news. */
+    /** Makes the next renewals return unknown results. */
     private void unknown(int count) {
         for (int i = 0; i < count; i++) {
             backend.renewResults.add(new RenewResult.Unknown("on purpose", null));
@@ -80,7 +80,7 @@ class SettleTest {
         waiter.reading = reading;
         settling = true;
         try {
-            client.calls().settle(hold, waiter);
+            client.calls().ensureStillValid(hold, waiter);
         } finally {
             settling = false;
         }
@@ -111,7 +111,7 @@ class SettleTest {
         assertThat(hold.hasHolds()).isTrue();
     }
 
-    /** Who tries once has one answer; others have those until their time is over, and the one after it. */
+    /** A single try uses one answer; timed waits use those until their time is over, and the next one. */
     @ParameterizedTest
     @CsvSource({"0, 1, 0", "1, 2, 50", "50, 2, 50", "51, 3, 100", "120, 4, 150"})
     void doubt_thatDoesNotEndInTime_endsTheHold(long timeoutMillis, int renewals, long afterMillis) {
@@ -126,7 +126,7 @@ class SettleTest {
         assertThat(backend.isHeld("n")).isFalse();
     }
 
-    /** A thread that has the lock alone asks to read under it, in vain: it has the lock as before. */
+    /** A thread that holds the write lock fails to acquire the read lock; it still holds the write lock. */
     @Test
     void doubt_whileItsThreadIsToReadUnderIt_endsThatHoldOnly() {
         hold.addHold(true);
@@ -158,7 +158,7 @@ class SettleTest {
         assertThat(hold.hasHolds()).isFalse();
     }
 
-    /** It has ended, which nothing has noticed so far: the store is not asked. */
+    /** It has ended, which was not detected so far: no request is sent. */
     @ParameterizedTest
     @CsvSource({"false", "true"})
     void leaseThatHasEnded_isLost_doubtedOrNot(boolean doubted) {

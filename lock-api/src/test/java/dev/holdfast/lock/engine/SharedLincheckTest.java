@@ -25,9 +25,9 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 /**
- * What threads of one client do with a read-write lock (share a grant, write alone, write and go on to read) and with the permits
- * of a semaphore is linearizable. A {@code tryLock} may say "busy" while another call is under way that has not decided yet; who
- * is told so asks again while nobody else calls, and that answer is exact.
+ * The operations of one client's threads on a read-write lock (sharing a grant, writing, downgrading) and on a semaphore are
+ * linearizable. A {@code tryLock} may report "busy" while a concurrent call is undecided; the caller then tries again without
+ * concurrent calls, and that answer is exact.
  *
  * <p>{@code -Dholdfast.lincheck.scenarios=N} runs N times as many scenarios; the usual ones take some seconds.
  */
@@ -36,7 +36,7 @@ public class SharedLincheckTest {
     private static final int FACTOR = Integer.getInteger("holdfast.lincheck.scenarios", 1);
     private static final int LIMIT = 3;
 
-    /** Has one call ask, and ask again alone if the answer is "busy". */
+    /** Makes a call, and repeats it without concurrent calls if the answer is "busy". */
     private static final class Calls {
         private final ReadWriteLock alone = new ReentrantReadWriteLock();
 
@@ -58,7 +58,7 @@ public class SharedLincheckTest {
         }
     }
 
-    /** Each Lincheck thread locks and unlocks for itself. */
+    /** Each Lincheck thread has its own holds. */
     public static class ReadWrite {
         private final DistributedReadWriteLock lock = InlineBackend.client(
                         new InlineDemands(), LockClientOptions.defaults())
@@ -88,7 +88,7 @@ public class SharedLincheckTest {
             return mine().isEmpty() && calls.call(() -> tryLock(lock.writeLock()));
         }
 
-        /** Who writes reads on; nobody else writes in between. */
+        /** Downgrades: the writer keeps reading, and no other writer comes in between. */
         @Operation
         public boolean downgrade(@Param(gen = ThreadIdGen.class) int thread) {
             if (mine().size() != 1 || mine().peek() != lock.writeLock()) {
@@ -113,7 +113,7 @@ public class SharedLincheckTest {
         }
     }
 
-    /** What it must look like. */
+    /** The correct model. */
     public static class ReadWriteModel {
         private enum Held {
             READS,
@@ -152,7 +152,7 @@ public class SharedLincheckTest {
         }
     }
 
-    /** What it must not look like: one may read beside a writer. */
+    /** A broken model: it admits a reader during a write. */
     public static class ReadersBesideWriters extends ReadWriteModel {
         @Override
         boolean leavesRoomForReader() {
@@ -160,7 +160,7 @@ public class SharedLincheckTest {
         }
     }
 
-    /** Each Lincheck thread has one lease at most. */
+    /** Each Lincheck thread has at most one lease. */
     public static class Semaphore {
         private final DistributedSemaphore semaphore = InlineBackend.client(
                         new InlineDemands(), LockClientOptions.defaults())
@@ -191,7 +191,7 @@ public class SharedLincheckTest {
         }
     }
 
-    /** What it must look like. */
+    /** The correct model. */
     public static class SemaphoreModel {
         private final Map<Integer, Integer> held = new HashMap<>();
 
@@ -213,7 +213,7 @@ public class SharedLincheckTest {
         }
     }
 
-    /** What it must not look like: there is one permit more. */
+    /** A broken model: it has one permit too many. */
     public static class OneMore extends SemaphoreModel {
         @Override
         int limit() {
@@ -222,13 +222,13 @@ public class SharedLincheckTest {
     }
 
     @Test
-    @DisplayName("are linearizable to a read-write lock whose writer may go on to read")
+    @DisplayName("are linearizable to a read-write lock with downgrading")
     void readWrite_isLinearizable() {
         check(ReadWrite.class, ReadWriteModel.class, 20 * FACTOR, 300);
     }
 
     @Test
-    @DisplayName("are seen not to be a lock that readers share with a writer, so the check can fail")
+    @DisplayName("differ from a lock that admits readers during a write, so the check can fail")
     void readersBesideAWriter_areNoticed() {
         assertThatThrownBy(() -> check(ReadWrite.class, ReadersBesideWriters.class, 100, 20))
                 .isInstanceOf(AssertionError.class);
@@ -241,7 +241,7 @@ public class SharedLincheckTest {
     }
 
     @Test
-    @DisplayName("are seen not to be a semaphore with one permit more, so the check can fail")
+    @DisplayName("differ from a semaphore with one permit too many, so the check can fail")
     void oneMore_isNoticed() {
         assertThatThrownBy(() -> check(Semaphore.class, OneMore.class, 100, 20)).isInstanceOf(AssertionError.class);
     }

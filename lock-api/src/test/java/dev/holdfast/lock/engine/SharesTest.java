@@ -29,7 +29,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Readers of one client, and who of them asks the store; permits; on a made-up clock. */
+/** Readers of one client, and which of them send requests; permits; on a simulated clock. */
 class SharesTest {
     private static final long MILLI = 1_000_000;
 
@@ -89,7 +89,7 @@ class SharesTest {
         CompletableFuture<Lease> writer = lock.writeLock().acquireAsync(Duration.ofMinutes(1));
         pass(10 * MILLI);
         CompletableFuture<Lease> later = read.acquireAsync(Duration.ofMinutes(1));
-        assertThat(read.tryAcquire()).as("a reader that asks once").isEmpty();
+        assertThat(read.tryAcquire()).as("a reader that tries once").isEmpty();
         pass(10 * MILLI);
         assertThat(later).isNotDone();
 
@@ -192,7 +192,9 @@ class SharesTest {
         read.lock();
         Lease lease = reader();
 
-        assertThat(backend.attempts).as("attempts: one to read, one to write").hasSize(2);
+        assertThat(backend.attempts)
+                .as("attempts: one for reading, one for writing")
+                .hasSize(2);
         read.unlock();
         read.unlock();
         assertThat(backend.released).isEmpty();
@@ -224,7 +226,7 @@ class SharesTest {
         assertThatIllegalStateException().isThrownBy(lock.writeLock()::lock);
     }
 
-    /** Its machine stood still, so that nothing has ended its hold yet. */
+    /** Its machine was paused, so that its hold has not been ended yet. */
     @Test
     void thread_whoseLeaseToReadHasEnded_mayWrite() {
         read.lock();
@@ -260,15 +262,15 @@ class SharesTest {
     void thread_thatWrites_readsUnderIt() {
         lock.writeLock().lock();
         read.lock();
-        assertThatIllegalStateException().as("a lease to read").isThrownBy(read::acquire);
+        assertThatIllegalStateException().as("a read lease").isThrownBy(read::acquire);
         lock.writeLock().lock();
         lock.writeLock().unlock();
         lock.writeLock().unlock();
 
         assertThatIllegalStateException()
-                .as("to write again")
+                .as("for writing again")
                 .isThrownBy(lock.writeLock()::lock)
-                .withMessageContaining("reads");
+                .withMessageContaining("holds the read lock");
         assertThatThrownBy(lock.writeLock()::unlock).isInstanceOf(IllegalMonitorStateException.class);
         assertThat(lock.writeLock().isHeldByCurrentThread()).isFalse();
         assertThat(read.isHeldByCurrentThread()).isTrue();
@@ -294,16 +296,16 @@ class SharesTest {
 
     @Test
     void loss_endsAllHolds_eachOnce() {
-        List<String> told = new ArrayList<>();
+        List<String> reported = new ArrayList<>();
         client.addListener(new LockListener() {
             @Override
             public void lost(String name, long token, Duration held, LossReason reason) {
-                told.add("lost");
+                reported.add("lost");
             }
 
             @Override
             public void renewed(String name, long token) {
-                told.add("renewed");
+                reported.add("renewed");
             }
         });
         read.lock();
@@ -317,9 +319,9 @@ class SharesTest {
         assertThatThrownBy(lease::close).isInstanceOf(LeaseLostException.class);
         assertThat(reader().isValid()).as("a new reader").isTrue();
         assertThatThrownBy(read::unlock).isInstanceOf(LeaseLostException.class);
-        assertThat(told.stream().filter("lost"::equals)).hasSize(2);
-        assertThat(told.indexOf("lost"))
-                .as("renewals before the loss, told once each")
+        assertThat(reported.stream().filter("lost"::equals)).hasSize(2);
+        assertThat(reported.indexOf("lost"))
+                .as("renewals before the loss, each reported once")
                 .isEqualTo(2);
     }
 
@@ -348,7 +350,9 @@ class SharesTest {
 
         assertThat(read.tryAcquire()).isEmpty();
 
-        assertThat(backend.attempts).as("no attempt: it is known to be busy").hasSize(attempts);
+        assertThat(backend.attempts)
+                .as("no attempt: the lock is busy in this client")
+                .hasSize(attempts);
         assertThat(waits).isNotDone();
     }
 
@@ -404,11 +408,11 @@ class SharesTest {
 
     @Test
     void releases_ofReadersWhoShareAGrant_areEachToldWhenTheyEnd() {
-        List<Long> told = new ArrayList<>();
+        List<Long> reported = new ArrayList<>();
         client.addListener(new LockListener() {
             @Override
             public void released(String name, long token, Duration held) {
-                told.add(held.toMillis());
+                reported.add(held.toMillis());
             }
         });
         Lease first = reader();
@@ -417,10 +421,10 @@ class SharesTest {
         pass(10 * MILLI);
         first.close();
         pass(10 * MILLI);
-        assertThat(told).containsExactly(20L);
+        assertThat(reported).containsExactly(20L);
         second.close();
         pass(MILLI);
-        assertThat(told).containsExactly(20L, 20L);
+        assertThat(reported).containsExactly(20L, 20L);
     }
 
     @ParameterizedTest
@@ -439,11 +443,11 @@ class SharesTest {
 
     @Test
     void readerWhoseThreadHasEnded_losesItsHold_andTheOthersKeepTheGrant() throws InterruptedException {
-        List<String> told = new ArrayList<>();
+        List<String> reported = new ArrayList<>();
         client.addListener(new LockListener() {
             @Override
             public void lost(String name, long token, Duration held, LossReason reason) {
-                told.add(name + " " + reason);
+                reported.add(name + " " + reason);
             }
         });
         Thread dead = new Thread(read::lock);
@@ -452,7 +456,7 @@ class SharesTest {
         Lease alive = reader();
         assertThat(client.held().get(0).holders()).hasSize(2);
         pass(40_000 * MILLI);
-        assertThat(told).containsExactly("n OWNER_DIED");
+        assertThat(reported).containsExactly("n OWNER_DIED");
         assertThat(client.held().get(0).holders()).hasSize(1);
         assertThat(alive.isValid()).isTrue();
         alive.close();

@@ -27,9 +27,10 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A client's way to the {@link SimStore} through a bad network: requests and replies are slow, late by seconds, lost,
- * repeated, or answered with an error, whether they took effect before that, after it, or not at all; leases are kept for a
- * shorter time than was asked for, renewals are unclear, answers come within the call; and a thread may stand still before it sends.
+ * A client's connection to the {@link SimStore} through a faulty network. Requests and replies are slow, late by seconds,
+ * lost, repeated, or answered with an error, and may have taken effect before the error, after it, or not at all. Leases are
+ * shorter than requested, renewals have unknown results, and answers come within the call. A thread may be paused before it
+ * sends.
  */
 final class SimBackend implements LockBackend {
     private final SimWorld world;
@@ -37,21 +38,21 @@ final class SimBackend implements LockBackend {
     private final SimStore store;
     private final double faults;
     private final BackendInfo info;
-    /** What the store keeps of each lease that is asked for. */
+    /** The part of each requested lease that the store keeps. */
     private final double keptShare;
-    /** What the server granted through this backend, to report on. */
+    /** The grants through this backend, for reports. */
     private final Map<OwnerId, Grant> granted = new HashMap<>();
-    /** When the doubt of a grant was reported; gone once a renewal that was sent later has been answered. */
+    /** When a grant was reported as suspect; removed once a renewal that was sent later has been answered. */
     final Map<OwnerId, Long> doubts = new HashMap<>();
 
-    private @Nullable GrantListener observer;
-    /** Set when the run is to come to an end. */
+    private @Nullable GrantListener listener;
+    /** Set when the run should end. */
     boolean calm;
 
     int injected;
     int unclearRenewals;
     int stops;
-    /** Requests that arrived after their failure was told. */
+    /** Requests that arrived after their failure was reported. */
     int late;
 
     SimBackend(SimWorld world, SimWorld.Machine machine, SimStore store, BackendInfo info, double faults) {
@@ -68,14 +69,17 @@ final class SimBackend implements LockBackend {
         return info;
     }
 
-    /** A thread may stand still just before it sends, for longer than any time-out; false if its process has ended meanwhile. */
+    /**
+     * May pause the thread just before it sends, for longer than any time-out; returns false if its process has ended
+     * meanwhile.
+     */
     private boolean reachesTheNetwork() {
         if (!calm && world.chance(faults * 0.05)) {
             stops++;
             injected++;
             long sinceNanos = world.now();
             world.standStill(world.millis(1, 6000));
-            machine.pausedNanos += world.now() - sinceNanos; // longer, if another thread stood still meanwhile
+            machine.pausedNanos += world.now() - sinceNanos; // longer, if another thread was paused meanwhile
         }
         return !machine.dead;
     }
@@ -94,8 +98,8 @@ final class SimBackend implements LockBackend {
         }
         switch (world.random.nextInt(9)) {
             case 0 -> fail(reply, there, new LockUnavailableException("refused"));
-            case 1 -> {} // the request is lost, and nobody says so
-            case 2 -> world.after(null, there, effect::get); // the reply is lost, and nobody says so
+            case 1 -> {} // the request is lost without an error
+            case 2 -> world.after(null, there, effect::get); // the reply is lost without an error
             case 3 ->
                 world.after(null, there, () -> {
                     effect.get();
@@ -109,7 +113,7 @@ final class SimBackend implements LockBackend {
                     world.after(null, there + world.millis(1, 3000), effect::get);
                 }
             }
-            case 7 -> { // fails here while the request is still on its way
+            case 7 -> { // fails here while the request still travels
                 fail(reply, there, new LockUnavailableException("time-out"));
                 world.after(null, world.millis(5, 4000), () -> {
                     late++;
@@ -136,8 +140,8 @@ final class SimBackend implements LockBackend {
         world.after(machine, delay, () -> reply.completeExceptionally(error));
     }
 
-    /** Whether it now answers what says little, as a backend may, though the polite ones never do. */
-    private boolean isUnclear() {
+    /** Whether it returns an unhelpful but allowed answer this time. */
+    private boolean drawUnclear() {
         boolean unclear = !calm && world.chance(faults);
         if (unclear) {
             unclearRenewals++;
@@ -146,12 +150,15 @@ final class SimBackend implements LockBackend {
         return unclear;
     }
 
-    /** What the store keeps of a lease that is asked for. */
+    /** The part of a requested lease that the store keeps. */
     long keptMillis(long leaseMillis) {
         return Math.max(1, (long) (leaseMillis * keptShare));
     }
 
-    /** The store may keep leases for a shorter time than is asked for; the same at each attempt, or a late one would shorten. */
+    /**
+     * The store may keep leases for a shorter time than requested. It is the same time for each attempt; otherwise a late
+     * attempt would shorten the lease.
+     */
     private AcquireRequest shorter(AcquireRequest request) {
         long leaseMillis = keptMillis(request.leaseMillis());
         Consumer<Grant> onHandOver = request.onHandOver();
@@ -177,14 +184,14 @@ final class SimBackend implements LockBackend {
         injected += disturbed ? 1 : 0;
     }
 
-    /** The answer is there already when the call returns. */
+    /** The answer is complete when the call returns. */
     private <T> CompletionStage<T> inline(Supplier<T> effect) {
         return CompletableFuture.completedFuture(effect.get());
     }
 
-    /** Renewed, but not clearly, or confirmed for less than is kept. */
+    /** Renewed with an unknown result, or confirmed for less than the store keeps. */
     private RenewResult unclear(RenewResult result) {
-        if (!(result instanceof RenewResult.Renewed renewed) || !isUnclear()) {
+        if (!(result instanceof RenewResult.Renewed renewed) || !drawUnclear()) {
             return result;
         }
         return world.chance(0.5)
@@ -206,7 +213,7 @@ final class SimBackend implements LockBackend {
             }
             return answer;
         });
-        if (info.blocking()) { // such a backend keeps the time-out itself
+        if (info.blocking()) { // such a backend enforces the time-out itself
             fail(
                     reply.toCompletableFuture(),
                     request.timeoutMillis() * 1_000_000,
@@ -262,26 +269,26 @@ final class SimBackend implements LockBackend {
     }
 
     @Override
-    public void setGrantListener(GrantListener told) {
-        observer = told;
+    public void setGrantListener(GrantListener grantListener) {
+        listener = grantListener;
     }
 
-    /** The connection is in doubt: says so of all that it granted, as ZooKeeper's client does. */
+    /** The connection is uncertain: reports all of its grants as suspect, like ZooKeeper's client. */
     void suspectAll() {
         granted.forEach((owner, grant) -> {
             doubts.put(owner, world.now());
-            if (observer != null) {
-                observer.suspect(grant, "suspended");
+            if (listener != null) {
+                listener.suspect(grant, "suspended");
             }
         });
     }
 
-    /** Reports the end of a grant that an administrator has deleted, after a while. */
+    /** Reports, after a delay, the end of a grant that an administrator has deleted. */
     void reportLost(OwnerId owner) {
         Grant grant = granted.get(owner);
-        GrantListener told = observer;
-        if (grant != null && told != null) {
-            world.after(machine, world.millis(0, 50), () -> told.lost(grant, LossReason.REVOKED, "deleted"));
+        GrantListener current = listener;
+        if (grant != null && current != null) {
+            world.after(machine, world.millis(0, 50), () -> current.lost(grant, LossReason.REVOKED, "deleted"));
         }
     }
 

@@ -15,23 +15,24 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Judges of a {@link Simulation} what is no question of safety:
+ * Checks the properties of a {@link Simulation} other than safety:
  *
  * <ul>
- *   <li>who is served: a grant is on its caller's terms, and whoever is told that the lock is busy had somebody before it;
- *   <li>order: nobody who waits for the lock alone is passed by a later caller of the same client;
- *   <li>lease length: a hold begins with as much of the lease as the request has left, and ends early for a reason only;
- *   <li>promptness: a lock that is free goes to who waits for it, within the time of a signal.
+ *   <li>grants: a grant has its caller's options, and the lock is busy only because of another caller;
+ *   <li>order: a waiter for the exclusive lock is not overtaken by a later caller of the same client;
+ *   <li>lease length: a hold starts with the lease minus the duration of its request, and does not end early without a
+ *     reason;
+ *   <li>promptness: a free lock is granted to its waiter within the time of a signal.
  * </ul>
  *
- * <p>The first part of the first and the order are judged in every run, the rest where nothing disturbs: no fault, pause, jump of a
- * clock, doubt, revocation or close.
+ * <p>The options of grants and the order are checked in every run, the rest only in undisturbed runs: without faults, pauses,
+ * clock jumps, suspect leases, revocations and closes.
  */
 final class SimJudge {
     private static final long ROUND_TRIP_NANOS = 7_000_000;
-    /** What the margins for clocks and scheduling leave of a lease, put otherwise than in {@link Validity}. */
-    private static final long LEAST_NANOS_OF_A_MILLI = 880_000;
-    /** A signal, an attempt, and what may be passed or called once more before. */
+    /** The part of a lease that the margins for clocks and scheduling leave, computed differently from {@link Validity}. */
+    private static final long MIN_NANOS_PER_MILLI = 880_000;
+    /** A signal, an attempt, and the waiters that may be overtaken or notified before. */
     private static final long SIGNALLED_NANOS = 50_000_000;
 
     private record Asked(int client, String name, Demand demand, AsyncWaiter waiter, long sinceNanos) {
@@ -51,16 +52,16 @@ final class SimJudge {
     private final LongSupplier clockNanos;
     private final SimStore store;
     private final BiConsumer<Boolean, String> check;
-    /** In the order in which they asked. */
+    /** In the order of their requests. */
     private final List<Asked> waiting = new ArrayList<>();
     /** By client, name and token. */
     private final Map<String, Asked> holding = new HashMap<>();
 
-    /** Whether nothing disturbs this run. */
+    /** Whether this run is undisturbed. */
     boolean undisturbed;
-    /** Whether the store calls whom it may serve, and so how long a free lock may wait for somebody; 0 if that is not judged. */
+    /** How long a lock may stay free while callers wait, if the store notifies them; 0 if that is not checked. */
     boolean signals;
-    /** How often each was judged. */
+    /** How often each property was checked. */
     int turns;
 
     int lengths;
@@ -78,7 +79,7 @@ final class SimJudge {
         check.accept(holds, otherwise);
     }
 
-    /** A caller asks. */
+    /** A caller sends a request. */
     void asks(int client, String name, Demand demand, AsyncWaiter waiter) {
         waiting.add(new Asked(client, name, demand, waiter, clockNanos.getAsLong()));
     }
@@ -92,7 +93,7 @@ final class SimJudge {
         return null;
     }
 
-    /** The store grants a name, which nobody had until now. */
+    /** The store grants a name that was free until now. */
     void grants(AcquisitionId acquisition) {
         if (!undisturbed || !signals || !acquisition.demand().equals(Demand.EXCLUSIVE)) {
             return;
@@ -106,11 +107,11 @@ final class SimJudge {
         if (since != Long.MAX_VALUE) {
             prompt++;
             long free = clockNanos.getAsLong() - Math.max(since, store.freeSinceNanos(acquisition.name()));
-            check(free <= SIGNALLED_NANOS, "free for " + free + " ns while somebody waited");
+            check(free <= SIGNALLED_NANOS, "free for " + free + " ns while a caller waited");
         }
     }
 
-    /** A caller has a hold, of whose lease the store keeps so much. */
+    /** A caller got a hold, with the given lease in the store. */
     void served(AsyncWaiter waiter, Hold hold, Ticker clock, long keptMillis) {
         Asked served = find(waiter);
         if (served == null) {
@@ -134,7 +135,7 @@ final class SimJudge {
         boolean fresh = heldGrant.handOffs == 0 && !ofRelease;
         if (undisturbed && fresh && served.demand.equals(Demand.EXCLUSIVE)) {
             lengths++;
-            long least = grant.leaseMillis() * LEAST_NANOS_OF_A_MILLI - ROUND_TRIP_NANOS;
+            long least = grant.leaseMillis() * MIN_NANOS_PER_MILLI - ROUND_TRIP_NANOS;
             long left = waiter.options
                     .maxHold()
                     .map(bound -> Math.min(least, bound.toNanos() - ROUND_TRIP_NANOS))
@@ -156,7 +157,7 @@ final class SimJudge {
         }
     }
 
-    /** A caller has got nothing. */
+    /** A caller did not get the lock. */
     void refused(AsyncWaiter waiter) {
         Asked refused = find(waiter);
         waiting.remove(refused);
@@ -166,7 +167,7 @@ final class SimJudge {
         if (waiter.state == Waiter.State.BUSY) {
             refusals++;
             long free = clockNanos.getAsLong() - Math.max(refused.sinceNanos, store.freeSinceNanos(refused.name));
-            check(free <= SIGNALLED_NANOS, "told that it is busy, and it was free for " + free + " ns");
+            check(free <= SIGNALLED_NANOS, "refused as busy, but it was free for " + free + " ns");
         }
         check(waiter.state != Waiter.State.FAILED, "fails without a fault: " + waiter.failure);
     }

@@ -1,29 +1,33 @@
 package dev.holdfast.lock.engine;
 
 /**
- * What a {@link SimStore} may answer, and when. What a kind leaves open is drawn from the seed, and so is everything of {@link #ANY}.
+ * A kind of {@link SimStore}: its possible answers and their times. Properties that a kind leaves open are drawn from the
+ * seed, as are all properties of {@link #ANY}.
  */
 enum SimKind {
-    /** Any mixture of what the others do: with or without a queue, expiring or not, in order or not, blocking or not. */
+    /** Any mixture of the others: with or without a queue, expiring or not, in order or not, blocking or not. */
     ANY,
     /**
-     * A row: no queue, leases run out by themselves, calls block, a late attempt of an ended acquisition is granted. Half of the
-     * databases notify all waiters of each release, also those who cannot get the lock. Tokens are counted for each name.
+     * A database row: no queue, leases expire by themselves, calls block, and a late attempt of an ended acquisition is
+     * granted. Half of the databases notify all waiters of each release, including those that cannot get the lock. Tokens are
+     * counted per name.
      */
     TABLE,
     /**
-     * A queue whose first may be passed for 30 ms, and has 700 ms to come when it is called; entries live for 5 s; requests keep their
-     * order; a late attempt of an ended acquisition is granted or queued. What is free is forgotten at times; tokens are the clock's then.
+     * A queue whose first waiter may be overtaken for 30 ms, and has 700 ms to respond when it is notified. Entries live for
+     * 5 s, requests keep their order, and a late attempt of an ended acquisition is granted or queued. The state of a free
+     * lock is sometimes lost; tokens then start from the clock.
      */
     REDIS,
     /**
-     * A strict queue on leases of the client: a grant ends with its client only. The token is the revision of the whole store at which
-     * the entry was made. An end leaves a tombstone for late attempts. Signals come without a reason at times.
+     * A strict queue on the client's leases: a grant ends only with its client. The token is the store's revision at which
+     * the entry was created. The end of an acquisition leaves a tombstone for late attempts. Some signals are spurious.
      */
     ETCD,
     /**
-     * A strict queue of nodes that go all at once with the client's session, which ends if the holder's renewals do not come. Requests
-     * keep their order, and the token is the transaction that made the node. A late node of an ended acquisition is removed.
+     * A strict queue of nodes that are all removed with the client's session, which ends if the holder's renewals do not
+     * arrive. Requests keep their order, and the token is the transaction that created the node. A late node of an ended
+     * acquisition is removed.
      */
     ZOOKEEPER;
 
@@ -35,7 +39,7 @@ enum SimKind {
         return this == ANY ? drawn : this == TABLE;
     }
 
-    /** Whether a grant does not end by itself while its client lives. */
+    /** Whether a grant does not expire while its client lives. */
     boolean sticky(boolean drawn) {
         return this == ANY ? drawn : this == ETCD;
     }
@@ -48,7 +52,7 @@ enum SimKind {
         return this == ANY ? drawn : this == TABLE || this == REDIS;
     }
 
-    /** Whether an attempt that comes after the end of its acquisition is answered as any other. */
+    /** Whether an attempt that arrives after the end of its acquisition is handled like any other. */
     boolean grantsLate() {
         return this == TABLE || this == REDIS;
     }
@@ -58,7 +62,7 @@ enum SimKind {
         return this == ANY || this == REDIS;
     }
 
-    /** Whether tokens are numbers of the whole store, given when an entry is made. */
+    /** Whether tokens are numbered across the whole store, when an entry is created. */
     boolean numbersEntries() {
         return this == ETCD || this == ZOOKEEPER;
     }

@@ -21,12 +21,12 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The simulated server. With {@code queues} it keeps a FIFO queue and signals its head; with {@code sticky} a grant does
- * not end by itself, as with stores that bind it to a session that lives on. A {@link SimKind} says what is a store's own. A
- * {@link Fault} breaks it on purpose.
+ * The simulated server. With {@code queues} it keeps a FIFO queue and signals its head; with {@code sticky} a grant does not
+ * expire, as in stores that bind it to a session that is still alive. A {@link SimKind} defines the behaviour of a kind of
+ * store. A {@link Fault} breaks it deliberately.
  */
 final class SimStore {
-    /** What the checks must be able to find. */
+    /** The faults that the checks must be able to find. */
     enum Fault {
         NONE,
         GRANTS_WHILE_HELD,
@@ -34,12 +34,12 @@ final class SimStore {
         RENEWS_WHAT_IS_GONE,
         RESETS_TOKENS,
         FORGETS_OWNER_ON_RETRY,
-        /** A holder's attempt that comes late puts the lock back on the lease of its first grant. */
+        /** A late attempt of a holder resets the lock to the lease of its first grant. */
         LATE_ATTEMPT_PUTS_BACK,
         IGNORES_ABANDON,
-        /** What was forgotten begins with the first token again, whatever the clock says. */
+        /** After its state was lost, a name starts with the first token again, regardless of the clock. */
         FORGETS_TOKENS,
-        /** A token is the place in the queue, which begins anew when the queue is empty. */
+        /** A token is the position in the queue, which restarts when the queue is empty. */
         TOKEN_IS_PLACE,
         READER_BESIDE_WRITER,
         WRITER_BESIDE_READERS,
@@ -47,7 +47,7 @@ final class SimStore {
         SLOT_TWICE,
         SHARE_ENDS_WITH_ANOTHER;
 
-        /** Whether only those who ask for shares or permits can notice. */
+        /** Whether only requests for shares or permits can detect the fault. */
         boolean isOfDemands() {
             return compareTo(READER_BESIDE_WRITER) >= 0;
         }
@@ -63,7 +63,10 @@ final class SimStore {
     private static final long HANDED_OVER_MILLIS = 2_000;
     private static final long ENTRY_NANOS = 5_000_000_000L;
 
-    /** A place in the queue; of a store that has none but notifies, a caller that listens, which is nothing on the server. */
+    /**
+     * An entry in the queue. In a store without a queue but with notifications: a subscribed caller, without an entry on the
+     * server.
+     */
     private static final class Entry {
         final SimWorld.Machine machine;
         final Demand demand;
@@ -109,11 +112,14 @@ final class SimStore {
     private final boolean sticky;
     private final Fault fault;
     private final Map<String, Lock> locks = new HashMap<>();
-    /** When each was last abandoned: that promises something of the attempts before it, and nothing of those after it. */
+    /**
+     * When each acquisition was last abandoned: this gives guarantees about the attempts before it, but not about those after
+     * it.
+     */
     private final Map<OwnerId, Long> abandoned = new HashMap<>();
     /** When the lease of each acquisition's first grant ends. */
     private final Map<OwnerId, Long> firstEnds = new HashMap<>();
-    /** Ended by an administrator: no client can know of that in time. */
+    /** Ended by an administrator, which no client can detect in time. */
     final Set<OwnerId> revoked = new HashSet<>();
 
     private final Map<OwnerId, Runnable> listeners = new HashMap<>();
@@ -121,7 +127,10 @@ final class SimStore {
     int grants;
     /** Of those, without a request of the waiter. */
     int handOvers;
-    /** How often it did what only its kind does: what is forgotten, sessions that end, signals without a reason, calls of all. */
+    /**
+     * How often behaviour specific to its kind occurred: lost state, ended sessions, spurious signals, notifications of all
+     * waiters.
+     */
     int ofItsKind;
 
     private long requests;
@@ -168,7 +177,7 @@ final class SimStore {
         return lock;
     }
 
-    /** A session lives as long as the longest that any of its grants was confirmed for. */
+    /** A session lives as long as the longest confirmation of any of its grants. */
     private long sessionEnds(SimWorld.Machine machine) {
         return locks.values().stream()
                 .flatMap(lock -> lock.holders.values().stream())
@@ -178,7 +187,7 @@ final class SimStore {
                 .orElse(0);
     }
 
-    /** All its nodes go. */
+    /** Removes all its nodes. */
     private void endSession(SimWorld.Machine machine) {
         ofItsKind++;
         for (Lock lock : locks.values()) {
@@ -194,7 +203,7 @@ final class SimStore {
         }
     }
 
-    /** Makes the first waiter the holder, and tells it so; false if it has to ask. */
+    /** Makes the first waiter the holder and notifies it; returns false if it has to send a request. */
     private boolean handOver(Lock lock) {
         Map.Entry<OwnerId, Entry> first =
                 lock.queue.entrySet().stream().findFirst().orElse(null);
@@ -255,7 +264,7 @@ final class SimStore {
         signal(lock);
     }
 
-    /** An entry's number is above the tokens of those that were made before it, but not of those who passed it. */
+    /** An entry's number is greater than the tokens of earlier entries, but not than those of entries that overtook it. */
     private long nextToken(Lock lock, OwnerId owner) {
         if (kind == SimKind.REDIS && fault != Fault.FORGETS_TOKENS) {
             return Math.max(lock.token + 1, world.now() / 1000);
@@ -267,13 +276,13 @@ final class SimStore {
         return Math.max(lock.token + 1, entry == null ? nextNumber() : entry.number);
     }
 
-    /** Others write as well. */
+    /** Other clients write as well. */
     private long nextNumber() {
         number += 1 + world.random.nextInt(3);
         return number;
     }
 
-    /** Calls all for whom there is room, or all. */
+    /** Notifies all waiters that can be granted, or all waiters. */
     private void signal(Lock lock) {
         if (notifies) {
             ofItsKind += lock.queue.isEmpty() ? 0 : 1;
@@ -293,7 +302,7 @@ final class SimStore {
                 }
             }
         }
-        if (kind == SimKind.ETCD && world.chance(0.1)) { // a signal without a reason
+        if (kind == SimKind.ETCD && world.chance(0.1)) { // a spurious signal
             lock.queue.keySet().stream().skip(1).findFirst().ifPresent(second -> {
                 ofItsKind++;
                 call(second);
@@ -312,7 +321,10 @@ final class SimStore {
         return lock.holders.values().stream().map(held -> held.grant.demand()).toList();
     }
 
-    /** The room rule, put otherwise than in a store: each pair has to fit, and the sum of the permits. */
+    /**
+     * The compatibility rule, written differently from the stores: each pair must be compatible, and the sum of the permits
+     * within the limit.
+     */
     private boolean hasRoom(List<Demand> ahead, Demand demand) {
         int permits = 0;
         for (Demand other : ahead) {
@@ -332,7 +344,7 @@ final class SimStore {
                 || fault == Fault.LIMIT_IGNORED;
     }
 
-    /** Whether what is held leaves room, and what is ahead in line, or may be passed. */
+    /** Whether it is compatible with all grants, and with all entries ahead of it that it must not overtake. */
     private boolean isNext(Lock lock, OwnerId owner, Demand demand) {
         List<Demand> ahead = new ArrayList<>(demands(lock));
         if (!hasRoom(ahead, demand)) {
@@ -486,7 +498,7 @@ final class SimStore {
         return ReleaseResult.RELEASED;
     }
 
-    /** An administrator deletes the first holder's entry; returns whose it was. */
+    /** An administrator deletes the first holder's entry; returns its owner. */
     @Nullable OwnerId revoke(String name) {
         Lock lock = lock(name);
         if (lock.holders.isEmpty()) {
@@ -499,14 +511,14 @@ final class SimStore {
     }
 
     /** Whether a machine holds a name or waits for it. */
-    boolean knows(SimWorld.Machine machine) {
+    boolean holdsOrAwaits(SimWorld.Machine machine) {
         return locks.keySet().stream()
                 .map(this::lock)
                 .anyMatch(lock -> lock.holders.values().stream().anyMatch(held -> held.machine == machine)
                         || queues && lock.queue.values().stream().anyMatch(entry -> entry.machine == machine));
     }
 
-    /** Since when nobody has a name; now if somebody has it. Changes nothing. */
+    /** Since when a name is free; the current time if it is held. Changes nothing. */
     long freeSinceNanos(String name) {
         Lock lock = locks.get(name);
         return lock == null ? 0 : lock.holders.isEmpty() ? lock.freeSinceNanos : world.now();

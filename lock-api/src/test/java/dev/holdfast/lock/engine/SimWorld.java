@@ -9,15 +9,15 @@ import org.jspecify.annotations.Nullable;
 
 /** Virtual time: one thread, one queue of events, one seed. The same seed gives the same run to the last event. */
 final class SimWorld {
-    private static final int MOST_STANDING = 3;
-    /** So many events without time passing: something asks for itself again and again. */
-    private static final int MOST_AT_ONCE = 1_000_000;
+    private static final int MAX_STANDING = 3;
+    /** The maximum number of events without time passing, as in an endless loop of requests. */
+    private static final int MAX_AT_ONCE = 1_000_000;
 
     final Random random;
     private final PriorityQueue<Event> events = new PriorityQueue<>();
     private long nowNanos = 1_000_000_000;
     private long sequence;
-    /** How many threads stand still. */
+    /** The number of paused threads. */
     private int standing;
     /** Events since the time last passed. */
     private int atOnce;
@@ -26,7 +26,7 @@ final class SimWorld {
         random = new Random(seed * 0x9E3779B97F4A7C15L);
     }
 
-    /** One process: its clocks run a little fast or slow, and it can stand still or die. */
+    /** A process: its clocks run slightly fast or slow, and it can be paused or die. */
     final class Machine implements Ticker {
         private final double rate;
         private long wallOffsetMillis;
@@ -93,7 +93,7 @@ final class SimWorld {
         return nowNanos;
     }
 
-    /** Runs a task on a machine, or on the server if that is null. */
+    /** Runs a task on a machine; null means the server. */
     Subscription after(@Nullable Machine machine, long delayNanos, Runnable task) {
         Event event = new Event(machine, nowNanos + Math.max(0, delayNanos), task);
         events.add(event);
@@ -105,8 +105,8 @@ final class SimWorld {
         while (!events.isEmpty() && events.peek().timeNanos <= untilNanos) {
             Event event = events.poll();
             atOnce = event.timeNanos > nowNanos ? 0 : atOnce + 1;
-            if (atOnce > MOST_AT_ONCE) {
-                throw new IllegalStateException("time stands still");
+            if (atOnce > MAX_AT_ONCE) {
+                throw new IllegalStateException("time does not advance");
             }
             nowNanos = Math.max(nowNanos, event.timeNanos);
             Machine machine = event.machine;
@@ -124,11 +124,11 @@ final class SimWorld {
     }
 
     /**
-     * The calling thread stands still for that long, wherever it is, and everything else goes on: on another thread, so
-     * that what this one has locked stays locked.
+     * Pauses the calling thread for that long, while everything else continues on another thread, so that the mutexes of this
+     * thread stay locked.
      */
     void standStill(long nanos) {
-        if (standing == MOST_STANDING) {
+        if (standing == MAX_STANDING) {
             return;
         }
         standing++;

@@ -25,18 +25,19 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One seeded run of several clients against one {@link SimStore}, checked all the way:
+ * A seeded run of several clients against one {@link SimStore}, checked throughout:
  *
  * <ul>
  *   <li>S1: when the server grants a name, no lease of that name that was granted before counts as valid anywhere;
- *   <li>S2: tokens rise in the order of the grants that callers see;
+ *   <li>S2: tokens increase in the order of the grants that callers get;
  *   <li>S4 and cancellation: when the faults have stopped and all callers are done, nothing is left: no entry on the
  *       server, no name, request or wait in a client;
- *   <li>a lease that the backend doubts does not count as valid before a renewal that was sent later is confirmed;
- *   <li>a client that was closed, and was answered to, has left nothing on the server;
- *   <li>each caller is told within its deadline, or within a request's time-out if that is longer;
- *   <li>the events add up: each attempt ends as acquired or given up, each grant as released or lost; nobody is forgotten;
- *   <li>what {@link SimJudge} says of lease length, order, promptness and who is served.
+ *   <li>a suspect lease is not valid before a renewal that was sent later is confirmed;
+ *   <li>a closed client whose requests were answered has left nothing on the server;
+ *   <li>each call ends by its deadline, or within the request time-out if that is longer;
+ *   <li>the events add up: each attempt ends as acquired or given up, each grant as released or lost; no call is left without
+ *     an end;
+ *   <li>the properties that {@link SimJudge} checks: grants, order, lease length and promptness.
  * </ul>
  */
 final class Simulation {
@@ -50,11 +51,11 @@ final class Simulation {
     private final Map<String, List<Claim>> claims = new HashMap<>();
     private final boolean minHolds;
     private final boolean faultless;
-    /** Whether nothing else goes wrong either. */
+    /** Whether the run has no other faults. */
     private final boolean undisturbed;
     /** Whether callers ask for shares and permits too. */
     private final boolean mixed;
-    /** For the message if somebody is forgotten. */
+    /** For the message if a call is left without an end. */
     private final Map<Waiter, String> waiting = new HashMap<>();
 
     private @Nullable AssertionError failure;
@@ -68,7 +69,7 @@ final class Simulation {
     int stops;
     int late;
 
-    /** Only carries the fact of the grant: the simulation releases by hold, since closing a lease waits. */
+    /** Only marks the grant: the simulation releases the hold, since closing a lease blocks. */
     record SimLease(Hold hold) implements Lease {
         @Override
         public String name() {
@@ -142,7 +143,7 @@ final class Simulation {
         final Map<AttemptOutcome, Integer> gaveUp = new EnumMap<>(AttemptOutcome.class);
         int attempted;
         int acquired;
-        /** Callers that have more to do. */
+        /** Callers that have not finished. */
         int unfinished;
 
         boolean closed;
@@ -158,7 +159,7 @@ final class Simulation {
         this(seed, kind, fault, slowClock, mixed, false);
     }
 
-    /** One in which nothing goes wrong. */
+    /** A run without faults. */
     static Simulation undisturbed(long seed, SimKind kind) {
         return new Simulation(seed, kind, SimStore.Fault.NONE, 1, false, true);
     }
@@ -301,10 +302,10 @@ final class Simulation {
         claims.values()
                 .forEach(all -> all.forEach(claim -> check(
                         !claim.isDoubted() || !claim.isValid(),
-                        "token " + claim.hold.token + " counts as valid though it is in doubt")));
+                        "token " + claim.hold.token + " is valid although it is suspect")));
     }
 
-    /** As {@link EngineClient#close} does, which waits for the store; then the process is gone. */
+    /** Like {@link EngineClient#close}, which waits for the store; then the process ends. */
     private void close(Client client) {
         CompletableFuture<Void> idle = client.engine.beginClose();
         if (idle == null) {
@@ -316,7 +317,10 @@ final class Simulation {
         Runnable end = () -> {
             if (!ended.getAndSet(true)) {
                 check(
-                        !idle.isDone() || client.backend.injected > 0 || minHolds || !store.knows(client.machine),
+                        !idle.isDone()
+                                || client.backend.injected > 0
+                                || minHolds
+                                || !store.holdsOrAwaits(client.machine),
                         "left on the server by a client that was closed: " + store);
                 client.engine.endClose(idle.isDone());
                 world.after(client.machine, 50_000_000, () -> client.machine.dead = true);
@@ -398,7 +402,7 @@ final class Simulation {
         return name.equals("a") ? entries.read(name, waiter) : entries.permit(name, permits, waiter);
     }
 
-    /** A caller that hears of its grant only after its lease has ended may well hear of it after a later one. */
+    /** A caller notified only after its lease has ended may be notified after the caller of a later grant. */
     private void claimed(Client client, String name, Hold hold) {
         Claim claim = new Claim(client, hold, hold.heldGrant.grant.acquisition().owner());
         List<Claim> earlier = claims.computeIfAbsent(name, key -> new ArrayList<>());
@@ -443,7 +447,7 @@ final class Simulation {
         check(permits <= SimStore.LIMIT, permits + " permits are valid or granted");
     }
 
-    /** Nobody else has the slot of a grant that has come. */
+    /** Checks that no other holder has the slot of a new grant. */
     private void checkSlot(Claim begun, String name) {
         for (Claim claim : claims.getOrDefault(name, List.of())) {
             check(
@@ -482,14 +486,14 @@ final class Simulation {
         }
     }
 
-    /** Notes the first failure: one thrown inside a callback would be swallowed there. */
+    /** Records the first failure: an exception thrown inside a callback would be swallowed there. */
     private void check(boolean holds, String otherwise) {
         if (!holds && failure == null) {
             failure = new AssertionError(otherwise);
         }
     }
 
-    /** How often the store did what only its kind does. */
+    /** How often behaviour specific to the store's kind occurred. */
     int handOvers() {
         return store.handOvers;
     }

@@ -11,9 +11,10 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * What {@code bin/simulate} runs: {@link Simulation}s of one seed after the other until there were so many acquisitions, or the time
- * is over. Each seed is run on the next of the {@link SimKind}s in turn. Arguments: acquisitions, first seed, minutes. Ends with 0 if
- * there were enough of them and no violation, with 1 at the first violation, with 3 if the time was over before.
+ * Main class of {@code bin/simulate}: runs {@link Simulation}s of consecutive seeds until the given number of acquisitions is
+ * reached or the time is over. The seeds cycle through the {@link SimKind}s. Arguments: acquisitions, first seed, minutes.
+ * Exits with 0 after enough acquisitions without a violation, with 1 at the first violation, with 3 if the time was over
+ * before.
  */
 final class SimulationMain {
     private static final String COUNTS =

@@ -9,11 +9,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** What fails in one transition must not keep the next ones from being made. */
+/** A failure in one transition must not prevent the next ones. */
 class StateMutexTest {
     private final List<String> done = new ArrayList<>();
 
-    /** Whoever logs it fails. */
+    /** Logging the failure fails. */
     private static final class Unspeakable extends RuntimeException {
         private static final long serialVersionUID = 1;
 
@@ -80,7 +80,7 @@ class StateMutexTest {
         })));
         assertThat(log)
                 .containsOnlyOnce("ERROR")
-                .contains("the lock engine failed to do what it had decided; please report this")
+                .contains("a follow-up action of the lock engine failed; please report this")
                 .contains("IllegalStateException: on purpose");
     }
 
@@ -100,7 +100,7 @@ class StateMutexTest {
         assertThat(done).containsExactly("transition", "end", "first", "another thread's", "end", "second");
     }
 
-    /** Its own transition comes at once, and what that notes when the effect is done. */
+    /** Its own transition runs immediately, and the effects of that one run after the current effect. */
     @Test
     void transition_ofAnEffect_isMadeWithinIt_andItsEffectsBehindTheOthers() {
         StateMutex mutex = new StateMutex(() -> {});

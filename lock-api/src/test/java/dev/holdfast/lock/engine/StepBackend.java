@@ -18,7 +18,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** A store that answers attempts, renewals and releases when the test does; abandonments at once. */
+/** A store whose attempts, renewals and releases the test answers; abandonments are answered immediately. */
 final class StepBackend implements LockBackend {
     private static final BackendInfo INFO = BackendInfo.named("step")
             .minLeaseMillis(1)
@@ -26,7 +26,7 @@ final class StepBackend implements LockBackend {
             .pollMaxMillis(1000)
             .build();
 
-    /** A place in the store's queue. */
+    /** An entry in the store's queue. */
     record Place() implements Ticket {}
 
     /** An attempt without an answer so far. */
@@ -37,7 +37,7 @@ final class StepBackend implements LockBackend {
     @Nullable Attempt attempt;
 
     @Nullable CompletableFuture<List<RenewResult>> renewal;
-    /** Those that have no answer so far. */
+    /** Attempts that have no answer so far. */
     final List<CompletableFuture<ReleaseResult>> releases = new ArrayList<>();
 
     final List<AcquisitionId> attempted = new ArrayList<>();

@@ -34,8 +34,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * A blocking driver that does not return in time, on a made-up clock: the thread that is in it stands still, and everything
- * else goes on. An attempt counts as unanswered when the request time-out of 3 s has passed, and a quarter more.
+ * A blocking driver that does not return in time, on a simulated clock: the calling thread is blocked, and everything else
+ * continues. An attempt counts as unanswered when the request time-out of 3 s has passed, and a quarter more.
  */
 @Timeout(60)
 class StuckAttemptTest {
@@ -51,7 +51,7 @@ class StuckAttemptTest {
         backend.world = virtual.world;
     }
 
-    /** Each attempt takes the next of the times; without any, a millisecond. */
+    /** The durations of the next attempts; others take a millisecond. */
     private static final class Standing extends OutageBackend {
         @Nullable SimWorld world;
 
@@ -95,7 +95,10 @@ class StuckAttemptTest {
         }
     }
 
-    /** To look and to act, not to assert: what fails while the driver stands still counts as a failure of that. */
+    /**
+     * For observations and actions, not for assertions: an exception thrown while the driver is blocked would count as a
+     * failure of the driver.
+     */
     private void at(long nanos, Runnable what) {
         virtual.world.after(virtual.machine, nanos, what);
     }
@@ -123,12 +126,12 @@ class StuckAttemptTest {
         lock.lock();
         assertThat(other).containsExactly(Waiter.State.WAITING, Waiter.State.GRANTED);
         assertThat(waiting)
-                .as("is told as one that waits")
+                .as("fails like one that waits")
                 .containsExactly(Thread.currentThread().getName());
         assertThat(idle).containsExactly(false);
         assertThat(lock.isHeldByCurrentThread()).isTrue();
         assertThat(backend.asked).hasSize(3);
-        assertThat(backend.asked.get(1)).as("went on for the next one").isEqualTo(backend.asked.get(0));
+        assertThat(backend.asked.get(1)).as("continued for the next one").isEqualTo(backend.asked.get(0));
         assertThat(backend.asked.get(2)).isNotEqualTo(backend.asked.get(0));
         assertThat(backend.abandoned).contains(backend.asked.get(0));
         assertThat(waiters()).isEmpty();
@@ -137,7 +140,7 @@ class StuckAttemptTest {
         assertThat(client.isIdle()).isTrue();
     }
 
-    /** Those who came with it have the lock to read by then, and may keep it for as long as they like. */
+    /** The readers that came with it have the lock by then, and may keep it. */
     @Test
     @Timeout(20)
     void threadInTheDriver_thatIsToRead_readsWithTheOthersWhenItReturns() throws InterruptedException {
@@ -148,7 +151,9 @@ class StuckAttemptTest {
         read.lockInterruptibly();
         assertThat(read.isHeldByCurrentThread()).isTrue();
         virtual.pass(MILLI);
-        assertThat(others.get(0).join().isValid()).as("reads still").isTrue();
+        assertThat(others.get(0).join().isValid())
+                .as("still holds the read lock")
+                .isTrue();
         assertThat(backend.asked).hasSize(2);
         read.unlock();
         others.get(0).join().close();
@@ -165,7 +170,7 @@ class StuckAttemptTest {
         assertThatExceptionOfType(LockUnavailableException.class)
                 .isThrownBy(lock::tryLock)
                 .withMessageContaining("within 3.7 s");
-        assertThat(abandoned).as("before it was given up, and after that").containsExactly(0, 1);
+        assertThat(abandoned).as("before and after it was given up").containsExactly(0, 1);
         virtual.pass(10 * Virtual.SECOND);
         assertThat(backend.isHeld("n")).isFalse();
         assertThat(client.isIdle()).isTrue();
@@ -180,7 +185,7 @@ class StuckAttemptTest {
         lock.unlock();
     }
 
-    /** As when no memory is left: the name is not blocked by one that does not wait any more. */
+    /** As when memory is exhausted: a waiter that no longer waits does not block the name. */
     @Test
     void threadWhoseAttemptEndsWithAnError_leavesTheQueue() {
         AsyncWaiter holder = virtual.submit("n", LockOptions.defaults(), 0);
@@ -197,7 +202,7 @@ class StuckAttemptTest {
         assertThat(client.isIdle()).isTrue();
     }
 
-    /** The store may have granted it, or renewed it, when the call had just begun. */
+    /** The store may have granted or renewed it at the start of the call. */
     @Test
     void lease_countsFromBeforeTheCall() throws InterruptedException {
         Duration usable = Duration.ofNanos(Validity.usableNanos(15_000));
@@ -225,7 +230,7 @@ class StuckAttemptTest {
         assertThat(backend.asked.get(1)).as("the same acquisition").isEqualTo(backend.asked.get(0));
     }
 
-    /** Nobody has answered for as long as one who waits without end has patience, half a minute. */
+    /** There was no answer for half a minute, after which a wait without a limit fails. */
     @Test
     void threadThatReturnsWhenItsPatienceIsOver_isToldSo() {
         backend.times.add(31 * Virtual.SECOND);
@@ -297,7 +302,7 @@ class StuckAttemptTest {
         at(10 * Virtual.SECOND, () -> asked.add(List.copyOf(backend.asked)));
         at(15 * Virtual.SECOND, () -> backend.holders.clear());
         lock.lock();
-        assertThat(asked.get(0)).as("nobody else waits").hasSize(1);
+        assertThat(asked.get(0)).as("no other caller waits").hasSize(1);
         assertThat(backend.asked).hasSize(2);
         lock.unlock();
     }

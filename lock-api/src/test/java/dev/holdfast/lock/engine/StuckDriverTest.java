@@ -32,7 +32,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A blocking driver does not return from a call, whatever time-out it was given, and does not heed interrupts. */
+/** A blocking driver does not return from a call, regardless of time-outs and interrupts. */
 @Timeout(60)
 class StuckDriverTest {
     private final StuckBackend backend = new StuckBackend();
@@ -112,7 +112,7 @@ class StuckDriverTest {
         assertThat(Duration.ofNanos(System.nanoTime() - before)).isLessThan(Duration.ofSeconds(10));
     }
 
-    /** A removal that hangs is repeated, but never on a second thread: the other one is there for other names. */
+    /** A blocked removal is retried, but never on a second thread, which is reserved for other names. */
     @Test
     void asynchronousCallers_areServedWhileARemovalHangs() throws Exception {
         Lease dropped = lock.acquire();
@@ -139,17 +139,17 @@ class StuckDriverTest {
                     .withCauseInstanceOf(LockUnavailableException.class);
         }
         backend.toBeStuck.set(0);
-        assertThat(client.lock("async0").tryLock()).as("on a thread of its own").isTrue();
+        assertThat(client.lock("async0").tryLock()).as("on a separate thread").isTrue();
         client.lock("async0").unlock();
     }
 
-    /** The release of a dropped lease is made by the client's threads, and these do not come. */
+    /** The client's threads release a dropped lease, and they are all blocked. */
     @Test
     void name_whoseReleaseFindsNoThread_isNotBlockedHere() throws Exception {
         Lease dropped = lock.acquire();
         Hold hold = backendHold();
         backend.toBeStuck.set(Integer.MAX_VALUE);
-        // They are told in time, or get their locks, if the driver returns before that.
+        // They fail in time, or get their locks if the driver returns before that.
         client.lock("a").acquireAsync(Duration.ZERO).thenAccept(Lease::close);
         client.lock("b").acquireAsync(Duration.ZERO).thenAccept(Lease::close);
         await(() -> backend.stuck.get() == 2);
@@ -158,7 +158,7 @@ class StuckDriverTest {
         assertThat(dropped.isValid()).isFalse();
 
         await(() -> client.engine().releaser().waiting() > 0);
-        backend.forget("n");
+        backend.removeFromStore("n");
         assertThat(lock.tryLock(10, SECONDS)).isTrue();
         lock.unlock();
         backend.returns.countDown();
@@ -224,7 +224,7 @@ class StuckDriverTest {
             if (slowMillis > 0) {
                 slowCalls.incrementAndGet();
                 LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(slowMillis));
-                return CompletableFuture.failedFuture(new LockUnavailableException("slow, and in vain"));
+                return CompletableFuture.failedFuture(new LockUnavailableException("slow, and fails"));
             }
             mutex.lock();
             try {
@@ -262,7 +262,7 @@ class StuckDriverTest {
             }
         }
 
-        void forget(String name) {
+        void removeFromStore(String name) {
             mutex.lock();
             try {
                 holders.remove(name);

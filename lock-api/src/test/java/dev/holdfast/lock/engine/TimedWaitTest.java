@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Waits that are shorter than a round trip, on a clock that stands still unless a test moves it. */
+/** Waits shorter than a round trip, on a clock that only the test advances. */
 class TimedWaitTest {
     private static final long MILLI = 1_000_000;
 
@@ -68,7 +68,7 @@ class TimedWaitTest {
         assertThat(client.isIdle()).isTrue();
     }
 
-    /** However long its thread stood still before it asked, and whoever asks for it. */
+    /** Regardless of how long its thread was paused before the request, and of which thread sends it. */
     @Test
     void timeOut_asTheAttemptHasJustBegun_waitsForItsAnswer() {
         AsyncWaiter head = submit(1, clock.nanos - 100 * MILLI);
@@ -83,7 +83,7 @@ class TimedWaitTest {
         assertThat(behind.state).isEqualTo(Waiter.State.BUSY);
     }
 
-    /** The store has told it that somebody has the lock, if long ago: the answer to a later attempt is not waited for. */
+    /** The store has reported the lock as held, though long ago: the wait does not last until the answer to a later attempt. */
     @ParameterizedTest
     @ValueSource(ints = {100, 10_000})
     void timeOut_asALaterAttemptHasJustBegun_isBusy(int timeoutMillis) {
@@ -131,7 +131,7 @@ class TimedWaitTest {
         assertThat(waiter.failure).isInstanceOf(LockUnavailableException.class).hasMessageContaining("3.0 s");
         assertThat(outcomes).containsExactly(AttemptOutcome.UNAVAILABLE);
         answer.complete(new AcquireResult.Granted(new Grant(backend.attempted.get(0), 1, 15_000, null)));
-        assertThat(backend.abandoned).as("a grant that comes too late").containsExactly(backend.attempted.get(0));
+        assertThat(backend.abandoned).as("a late grant").containsExactly(backend.attempted.get(0));
     }
 
     @Test
@@ -146,7 +146,7 @@ class TimedWaitTest {
         assertThat(waiter.failure).hasMessageContaining("connection refused");
     }
 
-    /** What has failed before says enough: its last attempt is not waited for. */
+    /** An earlier failure is enough: the wait does not last until the answer to its last attempt. */
     @Test
     void timeOut_aLaterAttemptIsOut_isUnavailableAtOnce() {
         Virtual virtual = new Virtual();
@@ -173,8 +173,8 @@ class TimedWaitTest {
     }
 
     /**
-     * As JSR 166's TimedAcquireLeak: any number of timed waits that end while the lock is taken leave nothing behind, here
-     * neither in the client nor on the server, and each returns false.
+     * Like JSR 166's TimedAcquireLeak: any number of timed waits for a held lock leave nothing behind, here neither in the
+     * client nor on the server, and each returns false.
      */
     @Test
     void timedWaits_whileTaken_leaveNothing() throws Exception {
@@ -277,7 +277,10 @@ class TimedWaitTest {
         return made;
     }
 
-    /** It waited behind a caller of its own client, and the store has been asked for a moment only: it has not failed to answer. */
+    /**
+     * It waited behind a caller of its own client, and the request to the store was sent only just now: the store has not
+     * failed to answer.
+     */
     @Test
     void deadline_rightAfterACallerOfTheSameClientHasLeft_isBusy() {
         Virtual virtual =
@@ -292,9 +295,7 @@ class TimedWaitTest {
         virtual.pass(4 * Virtual.SECOND - 1_000_000);
         virtual.backend.silent = true;
         virtual.end(held);
-        assertThat(virtual.backend.attempts)
-                .as("asked right behind the release")
-                .isEqualTo(2);
+        assertThat(virtual.backend.attempts).as("sent right after the release").isEqualTo(2);
         virtual.pass(2_000_000);
         assertThat(waiter.state).isEqualTo(Waiter.State.BUSY);
     }
@@ -313,7 +314,7 @@ class TimedWaitTest {
         }
     }
 
-    /** The attempt began long after the waiter came, and may be out for longer than the one answer is waited for. */
+    /** The attempt started long after the waiter came, and its answer may come after the end of the wait. */
     @Test
     void timeOut_ofAnAsynchronousWaiter_waitsForOneAnswer_untilTheRequestTimeoutHasPassedSinceItCame() {
         Virtual virtual = new Virtual();
@@ -337,7 +338,7 @@ class TimedWaitTest {
         assertThat(waiter.failure).isInstanceOf(LockUnavailableException.class);
     }
 
-    /** It has waited for two seconds for the holder, and for half a second only for the store. */
+    /** It has waited two seconds for the holder, but only half a second for the store. */
     @Test
     void timeOut_soonAfterTheHolderHasLeft_isBusy() {
         Virtual virtual = new Virtual();

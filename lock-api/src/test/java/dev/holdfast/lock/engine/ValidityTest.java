@@ -6,7 +6,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** How long a lease may be relied upon, to the millisecond. */
+/** The validity of a lease, to the millisecond. */
 class ValidityTest {
     private static final long MILLI = 1_000_000;
 
@@ -27,7 +27,7 @@ class ValidityTest {
         assertThat(Validity.usableNanos(leaseMillis) / MILLI).isEqualTo(usableMillis);
     }
 
-    /** The wall clock goes on while the machine is suspended, so it may not be made of the other one. */
+    /** The wall clock advances while the machine is suspended, so it must not be derived from the monotonic one. */
     @Test
     void systemTicker_hasTheClocksOfTheMachine() {
         long day = 86_400_000;
@@ -47,12 +47,12 @@ class ValidityTest {
 
     @ParameterizedTest
     @CsvSource({
-        "0, 0, 940", // both clocks run alike
+        "0, 0, 940", // both clocks advance equally
         "939, 939, 1",
         "940, 940, 0",
         "950, 950, -10",
-        "0, 940, 940", // the wall clock has a millisecond of its own
-        "0, 941, 0", // the machine was suspended: the monotonic clock stood still
+        "0, 940, 940", // the wall clock is off by a millisecond
+        "0, 941, 0", // the machine was suspended: the monotonic clock did not advance
         "100, 10000, 0",
         "2000, 0, -1060", // the wall clock was set back: it extends nothing
         "900, -500, 40"

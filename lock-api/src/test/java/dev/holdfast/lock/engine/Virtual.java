@@ -15,7 +15,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 
-/** One client of an {@link OutageBackend} on a made-up clock. Nothing happens but in {@link #pass}, or at once. */
+/** A client of an {@link OutageBackend} on a simulated clock. Tasks run immediately or in {@link #pass}. */
 final class Virtual {
     static final long SECOND = 1_000_000_000L;
 
@@ -26,7 +26,7 @@ final class Virtual {
     final EngineRuntime runtime = counting(machine.runtime());
     private final Set<Object> openTimers = new HashSet<>();
 
-    /** With their leases: one that nobody refers to would be found by the collector and ended. */
+    /** Together with their leases: the garbage collector would find an unreferenced lease, and it would be ended. */
     private final List<AsyncWaiter> submitted = new ArrayList<>();
 
     Virtual(LockClientOptions options) {
@@ -107,7 +107,7 @@ final class Virtual {
         hold.lock.end(hold);
     }
 
-    /** What the calling thread holds by {@code lock}. */
+    /** The calling thread's hold by {@code lock}. */
     Hold holdHere(String name) {
         LockEntry entry = Objects.requireNonNull(client.entries().find(name));
         return Objects.requireNonNull(entry.holds().heldBy(Thread.currentThread(), false));

@@ -25,7 +25,7 @@ final class WarningsTest {
     void thousandWarnings_areOneLineAndASummaryWithTheFirstNames() {
         int first = 0;
         for (int i = 0; i < 1_000; i++) {
-            first += warnings.isFirst("job/" + i % 500, "warning " + i) ? 1 : 0;
+            first += warnings.note("job/" + i % 500, "warning " + i) ? 1 : 0;
         }
         timers.remove(0).run();
         timers.remove(0).run();
@@ -40,10 +40,10 @@ final class WarningsTest {
     @Test
     void eachSummary_hasWhatCameSinceTheLastOne() {
         for (String name : List.of("a", "b", "c")) {
-            warnings.isFirst(name, "of " + name);
+            warnings.note(name, "of " + name);
         }
         timers.remove(0).run();
-        warnings.isFirst("d", "of d");
+        warnings.note("d", "of d");
         timers.remove(0).run();
 
         assertThat(summaries)
@@ -52,9 +52,9 @@ final class WarningsTest {
 
     @Test
     void warnings_comeFromAnyThread() {
-        warnings.isFirst("a", "of a");
-        warnings.isFirst("b", "of b");
-        onAnotherThread(() -> warnings.isFirst("c", "of c"));
+        warnings.note("a", "of a");
+        warnings.note("b", "of b");
+        onAnotherThread(() -> warnings.note("c", "of c"));
         assertThat(warnings.lines()).isEqualTo(1);
         onAnotherThread(timers.remove(0));
         warnings.sumUp();

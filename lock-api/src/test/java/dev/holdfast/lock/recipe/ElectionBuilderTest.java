@@ -17,12 +17,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What an election has to be given, what is refused, and when. */
+/** The required settings of an election, and the refused ones. */
 class ElectionBuilderTest {
     private static final LockOptions OPTIONS =
             LockOptions.builder().lease(Duration.ofSeconds(12)).build();
 
-    /** Nobody gets a lock: an election ends at once. */
+    /** No lock can be acquired: an election ends immediately. */
     private final PlannedLocks locks = new PlannedLocks((name, timeout) -> {
         throw new LockClosedException("the client was closed");
     });
@@ -67,7 +67,7 @@ class ElectionBuilderTest {
     void start_withoutACallback_saysWhatIsMissing() {
         assertThatIllegalStateException()
                 .isThrownBy(election().onRevoked(leadership -> {})::start)
-                .withMessage("election 'billing': onElected is missing; say what the leader does");
+                .withMessage("election 'billing': onElected is missing; set the callback for the leader");
     }
 
     @Test

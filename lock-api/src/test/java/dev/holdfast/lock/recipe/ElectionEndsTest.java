@@ -27,12 +27,12 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** How leaderships and candidacies end: when, on which threads, and how long anybody waits for that. */
+/** How leaderships and candidacies end: when, on which threads, and how long callers wait for that. */
 @Timeout(120)
 class ElectionEndsTest extends PlannedElection {
     private static final Surroundings REAL = Surroundings.REAL;
 
-    /** What is left of the lease at each look; the last one stays. Returns what was seen. */
+    /** Sets the remaining lease at each check; the last value is kept. Returns the observed values. */
     private List<Duration> looks(Duration... left) {
         List<Duration> seen = new CopyOnWriteArrayList<>();
         lease.whileLooked = any -> {
@@ -42,7 +42,7 @@ class ElectionEndsTest extends PlannedElection {
         return seen;
     }
 
-    /** No thread can be had for a role, as often as that. */
+    /** A thread for a role cannot be started, for the given number of times. */
     private static Surroundings without(String role, int times) {
         AtomicInteger left = new AtomicInteger(times);
         return new Surroundings(REAL.patienceMillis(), REAL.nanos(), thread -> {
@@ -95,13 +95,13 @@ class ElectionEndsTest extends PlannedElection {
         assertThat(lease.isValid()).as("while the callback runs").isTrue();
         assertThat(election.isLeader()).isFalse();
         assertThat(election.yield(Duration.ofHours(1))).isFalse();
-        assertThat(Duration.ofNanos(election.pauseNanos())).isEqualTo(kept);
+        assertThat(Duration.ofNanos(election.takePauseNanos())).isEqualTo(kept);
         answers.add(() -> {
             throw new IllegalStateException("on purpose");
         });
         mayEnd.countDown();
-        await(() -> !log.warnings().isEmpty()); // the first failure: to resign is none
-        assertThat(told).containsExactly("elected", "revoked");
+        await(() -> !log.warnings().isEmpty()); // the first failure: a resignation does not count as one
+        assertThat(reported).containsExactly("elected", "revoked");
     }
 
     @Test
@@ -111,31 +111,31 @@ class ElectionEndsTest extends PlannedElection {
                 .isThrownBy(() -> election.yield(Duration.ofNanos(-1)))
                 .withMessage("election 'n': the pause must not be negative, got PT-0.000000001S");
         assertThat(election.yield(Duration.ofHours(1))).isFalse();
-        assertThat(election.pauseNanos()).isZero();
+        assertThat(election.takePauseNanos()).isZero();
         assertThat(election).hasToString("Election[n]");
         assertThat(election.name()).isEqualTo("n");
 
         answers.add(() -> lease);
-        await(() -> told.size() == 1);
+        await(() -> reported.size() == 1);
 
         assertThat(election).hasToString("Election[n, leader]");
         assertThat(REAL.patienceMillis())
-                .as("until a callback that runs on is logged")
+                .as("until the running callback is logged")
                 .isEqualTo(10_000);
     }
 
-    /** No loss is reported, and the next look is far away: only by the question whether it leads the end is seen. */
+    /** No loss is reported, and the next check is far away: only the call of isLeader detects the end. */
     @Test
     void leader_whoseLeaseAnybodySeesInvalid_isInterruptedAtOnce_andPausesBeforeTheNextTime() {
         answers.add(() -> lease);
         Election election = stand(leadership -> untilInterrupted(), leadership -> {});
-        await(() -> told.size() == 1 && standsStill(thread()));
+        await(() -> reported.size() == 1 && standsStill(thread()));
         lease.end();
 
         assertThat(election.isLeader()).isFalse();
 
         await(() -> askedAt.size() == 2);
-        assertThat(told).containsExactly("elected", "revoked");
+        assertThat(reported).containsExactly("elected", "revoked");
         assertThat(nanosWithoutStanding()).isGreaterThanOrEqualTo(50_000_000);
         assertThat(log.warnings()).isEmpty();
     }
@@ -150,17 +150,17 @@ class ElectionEndsTest extends PlannedElection {
         answers.add(() -> lease);
         AtomicInteger looks = new AtomicInteger();
         stand(
-                telling("elected", leadership -> {}),
-                telling("revoked", leadership -> {}),
+                recording("elected", leadership -> {}),
+                recording("revoked", leadership -> {}),
                 STOP,
                 new Surroundings(
                         REAL.patienceMillis(), () -> looks.getAndIncrement() == 0 ? -5 : nanos - 5, REAL.starter()));
-        await(() -> told.size() == 1);
+        await(() -> reported.size() == 1);
         answers.add(fails);
         lease.end();
         lease.lost.complete(LossReason.EXPIRED);
 
-        await(() -> askedAt.size() == 4); // so the failure has been dealt with
+        await(() -> askedAt.size() == 4); // so the failure has been handled
         assertThat(log.warnings()).as("the first failure of several is logged").hasSize(nextIsTheFirst ? 2 : 1);
     }
 
@@ -170,14 +170,14 @@ class ElectionEndsTest extends PlannedElection {
         answers.add(() -> new PlannedLease("n"));
         Election election = stand(
                 leadership -> {
-                    if (told.size() == 1) {
+                    if (reported.size() == 1) {
                         throw new StackOverflowError("on purpose");
                     }
                 },
                 leadership -> {});
 
-        await(() -> told.size() == 3 && standsStill(thread()));
-        assertThat(told).containsExactly("elected", "revoked", "elected");
+        await(() -> reported.size() == 3 && standsStill(thread()));
+        assertThat(reported).containsExactly("elected", "revoked", "elected");
         assertThat(election.isLeader()).isTrue();
         assertThat(nanosWithoutStanding()).isGreaterThanOrEqualTo(50_000_000);
         assertThat(log.warnings()).containsExactly("election 'n' (token 7): onElected failed; this leader resigns");
@@ -191,9 +191,11 @@ class ElectionEndsTest extends PlannedElection {
         StandingElection election = (StandingElection) stand(endless(mayEnd), leadership -> {
             throw new IOException("on purpose");
         });
-        await(() -> told.size() == 1);
+        await(() -> reported.size() == 1);
         assertThat(election.yield(Duration.ZERO)).isTrue();
-        assertThat(election.pauseNanos()).as("not kept in this test").isPositive();
+        assertThat(election.takePauseNanos())
+                .as("the pause is not used in this test")
+                .isPositive();
         mayEnd.countDown();
 
         await(() -> askedAt.size() == 2);
@@ -227,41 +229,41 @@ class ElectionEndsTest extends PlannedElection {
         answers.add(() -> lease);
         answers.add(() -> new PlannedLease("n"));
         Election election = stand(
-                telling("elected", leadership -> {}),
-                telling("revoked", leadership -> {}),
+                recording("elected", leadership -> {}),
+                recording("revoked", leadership -> {}),
                 STOP,
                 without("-leader", 1));
 
-        await(() -> told.size() == 1 && standsStill(thread()));
+        await(() -> reported.size() == 1 && standsStill(thread()));
         assertThat(election.isLeader()).isTrue();
         assertThat(lease.closedAt).hasSize(1);
-        assertThat(told).containsExactly("elected");
+        assertThat(reported).containsExactly("elected");
         assertThat(nanosWithoutStanding()).isGreaterThanOrEqualTo(50_000_000);
         assertThat(log.warnings())
                 .containsExactly("election 'n': failed, and stands again: java.lang.OutOfMemoryError: on purpose");
     }
 
-    /** Called by the election's own thread, which would wait for itself. */
+    /** Called by the election's own thread, which would otherwise wait for itself. */
     @Test
     void onRevoked_forWhichNoThreadCanBeHad_isCalledAllTheSame_andMayCloseTheElection() {
         answers.add(() -> lease);
         Election election = stand(
-                telling("elected", leadership -> untilInterrupted()),
-                telling("revoked", leadership -> {
+                recording("elected", leadership -> untilInterrupted()),
+                recording("revoked", leadership -> {
                     started.get().close();
-                    told.add("closed");
+                    reported.add("closed");
                 }),
                 STOP,
                 without("-revoked", 1));
-        await(() -> told.size() == 1);
+        await(() -> reported.size() == 1);
         assertThat(election.yield(Duration.ZERO)).isTrue();
 
         await(() -> thread() == null);
-        assertThat(told).containsExactly("elected", "revoked", "closed");
+        assertThat(reported).containsExactly("elected", "revoked", "closed");
         assertThat(lease.closedAt).hasSize(1);
     }
 
-    /** Whatever the lease of a wrapped client throws: the candidacy would end by it, and nobody would know. */
+    /** Any exception of a wrapped client's lease, which would otherwise end the candidacy silently. */
     @Test
     void lock_thatCannotBeReleased_isLogged_andTheElectionStandsAgain() {
         PlannedLease next = new PlannedLease("n");
@@ -302,10 +304,10 @@ class ElectionEndsTest extends PlannedElection {
             await(() -> standsStill(closing));
         };
         answers.add(() -> lease);
-        stand(telling("elected", leadership -> {}), telling("revoked", leadership -> {}), STOP, REAL);
+        stand(recording("elected", leadership -> {}), recording("revoked", leadership -> {}), STOP, REAL);
 
         await(() -> thread() == null);
-        assertThat(told).isEmpty();
+        assertThat(reported).isEmpty();
         assertThat(lease.closedAt).hasSize(1);
     }
 
@@ -313,14 +315,14 @@ class ElectionEndsTest extends PlannedElection {
     void close_duringAPause_endsIt() {
         answers.add(() -> lease);
         Election election = stand(leadership -> untilInterrupted(), leadership -> {});
-        await(() -> told.size() == 1);
+        await(() -> reported.size() == 1);
         assertThat(election.yield(Duration.ofDays(1))).isTrue();
         await(() -> lease.isClosed() && standsStill(thread()));
 
         assertTimeoutPreemptively(Duration.ofSeconds(10), election::close);
 
         assertThat(askedAt).hasSize(1);
-        assertThat(log.warnings()).as("of a callback that was interrupted").isEmpty();
+        assertThat(log.warnings()).as("for an interrupted callback").isEmpty();
     }
 
     @Test
@@ -341,18 +343,21 @@ class ElectionEndsTest extends PlannedElection {
         answers.add(() -> lease);
         CountDownLatch mayEnd = new CountDownLatch(1);
         Election election = stand(
-                telling("elected", endless(mayEnd)), telling("revoked", leadership -> {}), Duration.ofMillis(30), REAL);
-        await(() -> told.size() == 1);
+                recording("elected", endless(mayEnd)),
+                recording("revoked", leadership -> {}),
+                Duration.ofMillis(30),
+                REAL);
+        await(() -> reported.size() == 1);
 
         long startNanos = System.nanoTime();
         assertTimeoutPreemptively(Duration.ofSeconds(10), election::close);
 
         assertThat(System.nanoTime() - startNanos).isGreaterThanOrEqualTo(30_000_000);
-        assertThat(told).containsExactly("elected");
+        assertThat(reported).containsExactly("elected");
         assertThat(lease.isClosed()).isFalse();
         mayEnd.countDown();
         await(() -> thread() == null);
-        assertThat(told).containsExactly("elected", "revoked");
+        assertThat(reported).containsExactly("elected", "revoked");
         assertThat(lease.isClosed()).isTrue();
     }
 
@@ -361,7 +366,7 @@ class ElectionEndsTest extends PlannedElection {
         answers.add(() -> lease);
         CountDownLatch mayEnd = new CountDownLatch(1);
         Election election = stand(endless(mayEnd), leadership -> {});
-        await(() -> told.size() == 1);
+        await(() -> reported.size() == 1);
         AtomicBoolean kept = new AtomicBoolean();
         Thread closing = new Thread(() -> {
             election.close();

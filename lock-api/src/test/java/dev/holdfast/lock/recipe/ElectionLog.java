@@ -5,7 +5,7 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 
-/** What elections log at WARN and above from now on: in tests, the log is the standard error. For one test at a time. */
+/** Captures what elections log at WARN and above from now on; in tests the log is the standard error. For one test at a time. */
 final class ElectionLog implements AutoCloseable {
     private final PrintStream before = System.err;
     private final ByteArrayOutputStream written = new ByteArrayOutputStream();
@@ -14,12 +14,12 @@ final class ElectionLog implements AutoCloseable {
         System.setErr(new PrintStream(written, true, StandardCharsets.UTF_8));
     }
 
-    /** All that was written, with stack traces. */
+    /** The whole output, with stack traces. */
     String text() {
         return written.toString(StandardCharsets.UTF_8);
     }
 
-    /** The messages of the whole lines of elections. */
+    /** The messages of the elections' complete lines. */
     List<String> warnings() {
         String begin = "WARN dev.holdfast.lock.Election - ";
         String text = text();

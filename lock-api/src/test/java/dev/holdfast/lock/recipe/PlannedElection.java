@@ -19,18 +19,18 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 
 /**
- * A test of an election whose lock is had when the test says so. Leases are of a minute: whatever happens within some seconds
- * has not been caused by their end.
+ * A test of an election that gets its lock when the test grants it. Leases last a minute, so nothing that happens within
+ * seconds is caused by their expiry.
  */
 abstract class PlannedElection {
     static final Duration STOP = Duration.ofSeconds(30);
     static final Duration PATIENCE = Duration.ofSeconds(20);
 
-    /** What the lock answers, one after the other; without any it is waited for. */
+    /** The lock's answers, in order; without any, the election waits. */
     final BlockingQueue<Callable<Lease>> answers = new LinkedBlockingQueue<>();
 
     final List<Long> askedAt = new CopyOnWriteArrayList<>();
-    final List<String> told = new CopyOnWriteArrayList<>();
+    final List<String> reported = new CopyOnWriteArrayList<>();
     final PlannedLease lease = new PlannedLease("n");
     final PlannedLocks locks = new PlannedLocks((name, timeout) -> {
         askedAt.add(System.nanoTime());
@@ -56,7 +56,7 @@ abstract class PlannedElection {
         });
         Election election = started.get();
         if (election != null) {
-            new Thread(election::close).start(); // it waits for callbacks that a test has left running
+            new Thread(election::close).start(); // close waits for callbacks that a test has left running
         }
         try {
             await(() -> thread() == null);
@@ -65,19 +65,19 @@ abstract class PlannedElection {
         }
     }
 
-    /** Starts one; the callbacks are told first. */
+    /** Starts an election; its callbacks are recorded before they run. */
     final Election stand(Election.Callback elected, Election.Callback revoked) {
         Election election = Recipes.election(locks.client(), "n")
                 .options(LockOptions.builder().lease(Duration.ofMinutes(1)).build())
                 .stopTime(STOP)
-                .onElected(telling("elected", elected))
-                .onRevoked(telling("revoked", revoked))
+                .onElected(recording("elected", elected))
+                .onRevoked(recording("revoked", revoked))
                 .start();
         started.set(election);
         return election;
     }
 
-    /** Starts one in surroundings of the test's own. */
+    /** Starts an election in the test's surroundings. */
     final StandingElection stand(
             Election.Callback elected, Election.Callback revoked, Duration stopTime, Surroundings surroundings) {
         LockClient client = locks.client();
@@ -87,14 +87,14 @@ abstract class PlannedElection {
         return election.start();
     }
 
-    final Election.Callback telling(String what, Election.Callback then) {
+    final Election.Callback recording(String what, Election.Callback then) {
         return leadership -> {
-            told.add(what);
+            reported.add(what);
             then.call(leadership);
         };
     }
 
-    /** Goes on when it is interrupted, until the latch is open. */
+    /** Ignores interrupts until the latch is open. */
     static Election.Callback endless(CountDownLatch mayEnd) {
         return leadership -> {
             try {
@@ -125,7 +125,7 @@ abstract class PlannedElection {
                 .orElse(null);
     }
 
-    /** How long nobody stood, after the first lease. */
+    /** How long the election did not stand after the first lease. */
     final long nanosWithoutStanding() {
         return askedAt.get(1) - lease.closedAt.get(0);
     }

@@ -10,18 +10,18 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 
-/** A lease of a minute that is what a test says. Thread-safe. */
+/** A lease of a minute whose state the test sets. Thread-safe. */
 final class PlannedLease implements Lease {
     private final String name;
     final CompletableFuture<LossReason> lost = new CompletableFuture<>();
-    /** How it was ensured, in order. */
+    /** The arguments of {@code ensure}, in order. */
     final List<Duration> ensured = new CopyOnWriteArrayList<>();
-    /** When it was closed, by the monotonic clock, in order. */
+    /** The times of {@code close}, by the monotonic clock, in order. */
     final List<Long> closedAt = new CopyOnWriteArrayList<>();
 
     volatile Duration remaining = Duration.ofMinutes(1);
     volatile boolean valid = true;
-    /** Runs while it is ensured, is closed, or is asked for its remaining time. */
+    /** Runs during {@code ensure}, {@code close} and {@code remaining}. */
     volatile Consumer<PlannedLease> whileEnsured = lease -> {};
 
     volatile Consumer<PlannedLease> whileLooked = lease -> {};
@@ -32,7 +32,7 @@ final class PlannedLease implements Lease {
         this.name = name;
     }
 
-    /** It has ended, and its holder has not been told. */
+    /** Ends the lease without reporting a loss. */
     void end() {
         valid = false;
         remaining = Duration.ZERO;

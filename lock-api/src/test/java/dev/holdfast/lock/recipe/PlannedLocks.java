@@ -16,24 +16,24 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
 
-/** A client whose locks are had as a test plans. Nothing of it may be called but what asks for leases, and for holders. */
+/** A client whose locks are granted as the test plans. Supports only methods that acquire leases or return holders. */
 final class PlannedLocks {
 
-    /** Whether and when a lock is had. */
+    /** Decides whether and when a lock is granted. */
     interface Plan {
         /**
-         * Asks for a lock.
+         * Acquires a lock.
          *
-         * @param timeout null if the caller waits as long as it takes, zero if it asks once
-         * @return null if somebody else has it
+         * @param timeout null if the caller waits without a limit, zero if it tries once
+         * @return null if another holder has it
          */
         @Nullable Lease acquire(String name, @Nullable Duration timeout) throws InterruptedException;
     }
 
-    /** What a lock was asked for with, in order. */
+    /** The time-outs of the requests, in order. */
     final List<LockOptions> options = new CopyOnWriteArrayList<>();
 
-    /** Who has a lock, by its name. */
+    /** The holders, by the lock's name. */
     final Map<String, HolderInfo> holders = new ConcurrentHashMap<>();
 
     private final Plan plan;
@@ -63,7 +63,7 @@ final class PlannedLocks {
             case "acquire" -> {
                 Lease lease = plan.acquire(name, arguments.length == 0 ? null : (Duration) arguments[0]);
                 if (lease == null) {
-                    throw new LockTimeoutException("lock '" + name + "': somebody else has it");
+                    throw new LockTimeoutException("lock '" + name + "': another holder has it");
                 }
                 yield lease;
             }

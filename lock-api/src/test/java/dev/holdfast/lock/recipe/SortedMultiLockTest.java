@@ -22,7 +22,7 @@ import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** What a multi-lock asks of its locks, how long, and what becomes of those that it has; on a made-up clock. */
+/** The order and time-outs in which a multi-lock acquires its locks, and their release; on a simulated clock. */
 class SortedMultiLockTest {
     private static final Duration SECOND = Duration.ofSeconds(1);
 
@@ -31,7 +31,7 @@ class SortedMultiLockTest {
     private final List<@Nullable Duration> timeouts = new ArrayList<>();
     private final List<String> closed = new ArrayList<>();
     private final Set<String> busy = new HashSet<>();
-    /** Runs when a lock is asked for, by its name. */
+    /** Runs when the lock of a name is requested. */
     private final Map<String, Runnable> meanwhile = new LinkedHashMap<>();
 
     private final PlannedLocks locks = new PlannedLocks((name, timeout) -> {
@@ -57,7 +57,7 @@ class SortedMultiLockTest {
         MultiLock locks = all("b", "c", "a", "b");
         MultiLease all = locks.acquire();
         assertThat(leases.keySet()).containsExactly("a", "b", "c");
-        assertThat(timeouts).as("it takes as long as it takes").containsExactly(null, null, null);
+        assertThat(timeouts).as("it waits without a limit").containsExactly(null, null, null);
         assertThat(locks.names()).containsExactly("a", "b", "c");
         assertThat(all.names()).isEqualTo(locks.names());
         assertThat(locks).hasToString("MultiLock[a, b, c]");
@@ -133,7 +133,7 @@ class SortedMultiLockTest {
         assertThat(closed).containsExactly("c", "b", "a");
     }
 
-    /** The first lease may run on while the last one is renewed, for up to a request time-out. */
+    /** The first lease may age while the last one is renewed, for up to a request time-out. */
     @Test
     void ensure_looksAgain_ifTheFirstHasRunOnMeanwhile() throws InterruptedException {
         MultiLease all = all("a", "b").acquire();
@@ -142,7 +142,7 @@ class SortedMultiLockTest {
         leases.get("b").whileEnsured = lease -> first.remaining = SECOND.multipliedBy(8);
 
         all.ensure(SECOND.multipliedBy(8));
-        assertThat(first.ensured).as("it had that much left").containsExactly(SECOND.multipliedBy(8));
+        assertThat(first.ensured).as("it had this much time left").containsExactly(SECOND.multipliedBy(8));
 
         all.ensure(SECOND.multipliedBy(10));
         assertThat(first.ensured)
@@ -204,7 +204,7 @@ class SortedMultiLockTest {
         assertThat(all.lost().toCompletableFuture()).isCompletedWithValue(new MultiLease.Loss("b", LossReason.REVOKED));
     }
 
-    /** It may give it an end of its own, by orTimeout for instance. */
+    /** The caller may complete it, for example by orTimeout. */
     @Test
     void loss_thatACallerCompletes_isNotToldToTheOthers() throws InterruptedException {
         MultiLease all = all("a", "b").acquire();

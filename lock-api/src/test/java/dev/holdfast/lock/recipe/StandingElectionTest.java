@@ -19,7 +19,7 @@ import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What an election does with its lock, in order. */
+/** The steps of an election, in order. */
 @Timeout(120)
 class StandingElectionTest extends PlannedElection {
 
@@ -36,14 +36,14 @@ class StandingElectionTest extends PlannedElection {
                     }
                 },
                 leadership -> {});
-        await(() -> told.size() == 1 && standsStill(thread()));
+        await(() -> reported.size() == 1 && standsStill(thread()));
 
         lease.end();
         lease.lost.complete(LossReason.REVOKED);
 
         assertThat(interrupted.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
-        await(() -> told.size() == 2 && lease.isClosed());
-        assertThat(told).containsExactly("elected", "revoked");
+        await(() -> reported.size() == 2 && lease.isClosed());
+        assertThat(reported).containsExactly("elected", "revoked");
         await(() -> askedAt.size() == 2); // it stands again
     }
 
@@ -53,7 +53,7 @@ class StandingElectionTest extends PlannedElection {
         CountDownLatch first = new CountDownLatch(1);
         Election election = stand(
                 leadership -> {
-                    if (told.size() == 1) {
+                    if (reported.size() == 1) {
                         first.countDown();
                         untilInterrupted();
                     }
@@ -66,14 +66,14 @@ class StandingElectionTest extends PlannedElection {
         assertThat(askedAt.get(1) - lease.closedAt.get(0))
                 .as("nanoseconds without standing")
                 .isGreaterThan(999_999_999);
-        assertThat(((StandingElection) election).pauseNanos())
-                .as("nanoseconds that are left for a later term")
+        assertThat(((StandingElection) election).takePauseNanos())
+                .as("nanoseconds left for a later term")
                 .isZero();
         answers.add(() -> new PlannedLease("n"));
-        await(() -> told.size() == 3 && standsStill(thread()));
+        await(() -> reported.size() == 3 && standsStill(thread()));
 
         assertThat(election.isLeader()).isTrue();
-        assertThat(told).containsExactly("elected", "revoked", "elected");
+        assertThat(reported).containsExactly("elected", "revoked", "elected");
     }
 
     @Test
@@ -107,12 +107,12 @@ class StandingElectionTest extends PlannedElection {
                     .as("nanoseconds after %d failures", failures)
                     .allMatch(nanos -> nanos >= millis * 500_000 && nanos < millis * 1_500_000);
             assertThat(Set.copyOf(waits))
-                    .as("candidates that fail together part")
+                    .as("back-offs of candidates that fail together differ")
                     .hasSizeGreaterThan(40);
         }
     }
 
-    /** Doublings without a bound would be days after half an hour, and negative at last. */
+    /** Unbounded doubling would reach days after half an hour, and finally overflow. */
     @Test
     void backOff_isBounded_howeverOftenItFails() {
         for (int failures = 7; failures < 200; failures++) {
@@ -124,10 +124,10 @@ class StandingElectionTest extends PlannedElection {
         }
     }
 
-    /** Nobody renews this lease: what is left of it stays as the test says, and it is valid to the end. */
+    /** This lease is not renewed: the test sets its remaining time, and it is valid to the end. */
     @Test
     void leader_whoseLeaseIsInDanger_isInterrupted_whileItIsValidYet() {
-        lease.remaining = Duration.ofMillis(200); // the time to stop is half of it
+        lease.remaining = Duration.ofMillis(200); // the stop time is half of it
         CountDownLatch began = new CountDownLatch(1);
         answers.add(() -> lease);
         stand(
@@ -137,11 +137,11 @@ class StandingElectionTest extends PlannedElection {
                 },
                 leadership -> {});
         await(() -> began.getCount() == 0);
-        assertThat(told).containsExactly("elected");
+        assertThat(reported).containsExactly("elected");
 
         lease.remaining = Duration.ofMillis(100);
 
-        await(() -> told.size() == 2 && lease.isClosed());
+        await(() -> reported.size() == 2 && lease.isClosed());
         assertThat(lease.valid).isTrue();
     }
 
@@ -150,25 +150,28 @@ class StandingElectionTest extends PlannedElection {
         CountDownLatch interrupted = new CountDownLatch(1);
         CountDownLatch mayEnd = new CountDownLatch(1);
         Election.Callback endless = leadership -> {
-            told.add("elected");
+            reported.add("elected");
             try {
                 untilInterrupted();
             } catch (InterruptedException e) {
                 interrupted.countDown();
                 mayEnd.await();
             }
-            told.add("returned");
+            reported.add("returned");
         };
         answers.add(() -> lease);
         Election election = stand(
-                endless, leadership -> told.add("revoked"), STOP, new Surroundings(1, System::nanoTime, Thread::start));
-        await(() -> told.size() == 1);
+                endless,
+                leadership -> reported.add("revoked"),
+                STOP,
+                new Surroundings(1, System::nanoTime, Thread::start));
+        await(() -> reported.size() == 1);
 
         assertThat(election.yield(Duration.ZERO)).isTrue();
         await(() -> interrupted.getCount() == 0 && !log.warnings().isEmpty());
         AtomicInteger looks = new AtomicInteger();
         await(() -> standsStill(thread()) && looks.incrementAndGet() > 3);
-        assertThat(told).containsExactly("elected");
+        assertThat(reported).containsExactly("elected");
         assertThat(lease.isClosed()).isFalse();
         assertThat(log.warnings())
                 .containsExactly(
@@ -177,7 +180,7 @@ class StandingElectionTest extends PlannedElection {
         mayEnd.countDown();
 
         await(lease::isClosed);
-        assertThat(told).containsExactly("elected", "returned", "revoked");
+        assertThat(reported).containsExactly("elected", "returned", "revoked");
     }
 
     @Test
@@ -188,7 +191,7 @@ class StandingElectionTest extends PlannedElection {
         stand(leadership -> {}, leadership -> {});
 
         await(() -> askedAt.size() == 1 && thread() == null);
-        assertThat(told).isEmpty();
+        assertThat(reported).isEmpty();
     }
 
     @Test
@@ -199,7 +202,7 @@ class StandingElectionTest extends PlannedElection {
         election.close();
 
         await(() -> thread() == null);
-        assertThat(told).isEmpty();
+        assertThat(reported).isEmpty();
     }
 
     @Test
@@ -212,7 +215,7 @@ class StandingElectionTest extends PlannedElection {
                 try {
                     comes.await();
                 } catch (InterruptedException tooLate) {
-                    // the answer is on its way
+                    // the answer has not arrived yet
                 }
             }
             return lease;
@@ -227,7 +230,7 @@ class StandingElectionTest extends PlannedElection {
 
         await(() -> thread() == null);
         assertThat(lease.closedAt).hasSize(1);
-        assertThat(told).isEmpty();
+        assertThat(reported).isEmpty();
     }
 
     @Test
@@ -244,16 +247,16 @@ class StandingElectionTest extends PlannedElection {
         elected.await();
         Thread closing = new Thread(election::close);
         closing.start();
-        await(() -> told.size() == 2 && standsStill(closing));
+        await(() -> reported.size() == 2 && standsStill(closing));
         assertThat(lease.isClosed()).isFalse();
         mayEnd.countDown();
         closing.join();
 
         assertThat(lease.isClosed()).isTrue();
-        assertThat(told).containsExactly("elected", "revoked");
+        assertThat(reported).containsExactly("elected", "revoked");
     }
 
-    /** It would wait for its own end. */
+    /** Otherwise it would wait for its own end. */
     @Test
     void close_byTheCallbackItself_doesNotWait() throws InterruptedException {
         answers.add(() -> lease);

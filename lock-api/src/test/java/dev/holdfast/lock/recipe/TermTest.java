@@ -10,7 +10,7 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** How long a leadership counts, and when its leader has to look at the lease again. */
+/** How long a leadership is valid, and when its lease has to be checked again. */
 class TermTest {
     private static final Duration STOP = Duration.ofSeconds(20);
 
@@ -37,7 +37,7 @@ class TermTest {
 
     @Test
     void timeToStop_isHalfOfAShorterLease() {
-        lease.remaining = Duration.ofSeconds(30); // the store has granted less than was asked for
+        lease.remaining = Duration.ofSeconds(30); // the store has granted less than requested
         Term term = term();
 
         assertThat(term.nanosUntilDanger()).isEqualTo(Duration.ofSeconds(15).toNanos());

@@ -19,7 +19,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.Test;
 
-/** What is said of a connection that failed: what is known of the failure, or else what is seen at the servers' ports. */
+/** The explanation of a failed connection: from the failure if it is recognised, otherwise from the servers' ports. */
 final class ConnectDiagnosisTest {
     private static final Greeting GREETING = new Greeting(
             "Store", new byte[] {'?'}, said -> new String(said, StandardCharsets.US_ASCII).startsWith("+"));
@@ -74,7 +74,7 @@ final class ConnectDiagnosisTest {
                 ConnectDiagnosis diagnosis = of(30_000, server.host())) {
             assertThat(diagnosis.explain(cut))
                     .isInstanceOf(LockConfigurationException.class)
-                    .hasMessage("connecting to store://h: what answers there is not Store (it says '-what');"
+                    .hasMessage("connecting to store://h: the server there is not Store (it says '-what');"
                             + " check the port")
                     .hasCause(cut);
         }
@@ -122,7 +122,7 @@ final class ConnectDiagnosisTest {
                     .isInstanceOf(LockUnavailableException.class)
                     .hasMessage("connecting to store://h: 127.0.0.1:" + free.port()
                             + ": connection refused, 127.0.0.1:" + other.host().port()
-                            + ": what answers there is not Store (it says '-what');"
+                            + ": the server there is not Store (it says '-what');"
                             + " check host and port, and that the server runs");
             assertThat(lasting.explain(new IOException())).isInstanceOf(LockConfigurationException.class);
             assertThat(alike.explain(new IOException()))
@@ -140,7 +140,7 @@ final class ConnectDiagnosisTest {
         try (ScriptedServer server = ScriptedServer.saying("-what")) {
             ConnectDiagnosis closed = of(600_000, server.host());
             closed.close();
-            assertThat(closed.isAnswering()).as("nobody was looked at").isTrue();
+            assertThat(closed.isAnswering()).as("no server was probed").isTrue();
             assertThat(server.connections()).isZero();
         }
     }
@@ -150,9 +150,9 @@ final class ConnectDiagnosisTest {
                 ConnectDiagnosis diagnosis = of(millis, server.host())) {
             await().atMost(Duration.ofSeconds(30)).until(() -> server.connections() > 0);
             if (!diagnosis.isAnswering()) {
-                return false; // and the look has gone on by a TLS handshake, over another connection
+                return false; // the probe continues with a TLS handshake over another connection
             }
-            assertThat(server.connections()).as("one look for all").isEqualTo(1);
+            assertThat(server.connections()).as("one check for all").isEqualTo(1);
             return true;
         }
     }
@@ -176,7 +176,7 @@ final class ConnectDiagnosisTest {
             assertThat(Thread.interrupted()).isTrue();
             assertThat(Thread.getAllStackTraces().keySet())
                     .filteredOn(thread -> thread.getName().equals("holdfast-connect-diagnosis"))
-                    .as("what still waits for the server")
+                    .as("requests that still wait for the server")
                     .isNotEmpty()
                     .allMatch(Thread::isDaemon);
         }

@@ -35,7 +35,7 @@ final class DemandLineTest {
         assertThat(room(permits(2, 5, 1), permits(2, 5, 0), permits(1, 5, 0))).containsExactly(true, true, true);
     }
 
-    /** After the limit was lowered: what is held stays held, and who asks with the lower one waits. */
+    /** After the limit was lowered, grants are kept, and a request with the lower limit waits. */
     @Test
     void isHeld_limitLowered_byTheLimitThatItWasAskedWith() {
         DemandLine line = new DemandLine(List.of(permits(2, 5, 1), permits(2, 5, 2), permits(1, 3, 0)));
@@ -44,7 +44,7 @@ final class DemandLineTest {
         assertThat(line.hasRoom(2)).isFalse();
     }
 
-    /** The limit was raised, then lowered again, while the first of the two slept. */
+    /** The limit was raised and lowered again while the first of the two was paused. */
     @Test
     void hasRoom_heldBehindByAnotherLimit_counts() {
         assertThat(room(permits(2, 3, 0), permits(3, 5, 1))).containsExactly(false, true);

@@ -30,7 +30,7 @@ final class FailureTranslatorTest {
         if (cause == OURS) {
             return new Remedy.PassThrough(OURS);
         }
-        return cause instanceof IOException ? new Remedy.Unavailable("the line is cut", "mend it") : null;
+        return cause instanceof IOException ? new Remedy.Unavailable("the line is cut", "fix it") : null;
     });
 
     @Test
@@ -38,7 +38,7 @@ final class FailureTranslatorTest {
         IOException cut = new IOException();
         assertThat(translator.translate("release", new ExecutionException(new CompletionException(cut))))
                 .isInstanceOf(LockUnavailableException.class)
-                .hasMessage("release: the line is cut; mend it")
+                .hasMessage("release: the line is cut; fix it")
                 .hasCause(cut);
         assertThat(translator.translate("", new SecurityException("no")))
                 .isInstanceOf(LockConfigurationException.class)
@@ -84,7 +84,7 @@ final class FailureTranslatorTest {
                 .failsWithin(Duration.ZERO)
                 .withThrowableOfType(ExecutionException.class)
                 .withCauseInstanceOf(LockUnavailableException.class)
-                .withMessageContaining("x: the line is cut; mend it");
+                .withMessageContaining("x: the line is cut; fix it");
     }
 
     @Test
@@ -95,7 +95,7 @@ final class FailureTranslatorTest {
                 }))
                 .failsWithin(Duration.ZERO)
                 .withThrowableOfType(ExecutionException.class)
-                .withMessageContaining("x: the line is cut; mend it");
+                .withMessageContaining("x: the line is cut; fix it");
     }
 
     @Test
@@ -167,7 +167,7 @@ final class FailureTranslatorTest {
         assertThat(FailureTranslator.rootOf(new IOException("x".repeat(1000)))).isEqualTo("x".repeat(300) + "…");
     }
 
-    /** A fault of the function that is the very failure does not become its own suppressed one. */
+    /** If the function throws the failure itself, it is not added to itself as suppressed. */
     @Test
     void translate_functionFails_theFailureIsToldAndTheFaultSuppressed() {
         ArithmeticException failure = new ArithmeticException("by zero");

@@ -9,7 +9,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Which names there are, and how one is written where a store allows few characters. */
+/** Which names are valid, and how they are encoded for stores that allow few characters. */
 class LockNameTest {
 
     @ParameterizedTest
@@ -67,7 +67,7 @@ class LockNameTest {
         assertThat(LockName.percentDecoded(encoded)).contains(name);
     }
 
-    /** Nobody of ours wrote these: no name is written so. */
+    /** These are not encodings of any name. */
     @ParameterizedTest
     @ValueSource(strings = {"a/b", "%61", "%2f", ".", "%", "%4", "%zz", "%ff", "a b"})
     void percentDecoded_ofAnythingElse_isNothing(String encoded) {

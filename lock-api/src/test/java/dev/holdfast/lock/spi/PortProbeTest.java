@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What is seen at a port: the store, TLS or not, something else, nothing; and what is advised. */
+/** Findings at a port: the store, TLS or not, another server, no answer; and their remedies. */
 final class PortProbeTest {
     private static final byte[] HELLO = "HI\n".getBytes(StandardCharsets.US_ASCII);
     private static final Greeting GREETING =
@@ -34,8 +34,8 @@ final class PortProbeTest {
             delimiter = '|',
             value = {
                 "+OK 1|||false",
-                "-ERR\u0007 what|what answers there is not Store (it says '-ERR? what')|check the port|true",
-                "abcdefghijklmnopqrstuvwxyz|what answers there is not Store (it says 'abcdefghijklmnopqrst')|check the port|true",
+                "-ERR\u0007 what|the server there is not Store (it says '-ERR? what')|check the port|true",
+                "abcdefghijklmnopqrstuvwxyz|the server there is not Store (it says 'abcdefghijklmnopqrst')|check the port|true",
                 "HTTP/1.1 400|a web server or a proxy answers there (it says 'HTTP/1.1 400')|check the port and the proxy|false"
             })
     void inClear_anAnswer_isTold(String answer, String observation, String remedy, boolean lasting) throws IOException {
@@ -54,7 +54,7 @@ final class PortProbeTest {
         }
         for (byte[] other : List.of(new byte[] {0x15, 'x'}, new byte[] {0x15})) {
             try (ScriptedServer server = new ScriptedServer(hello -> other)) {
-                assertThat(look(false, server).observation()).startsWith("what answers there is not Store (it says '?");
+                assertThat(look(false, server).observation()).startsWith("the server there is not Store (it says '?");
             }
         }
     }
@@ -110,7 +110,7 @@ final class PortProbeTest {
         }
     }
 
-    /** Behind one port that refuses this handshake, but answers with an alert to what is not one. */
+    /** A port that refuses this handshake, but answers other bytes with an alert. */
     @Test
     void encrypted_anAlertInAnswerToClearText_isNothingToTell() throws IOException {
         try (ScriptedServer server =

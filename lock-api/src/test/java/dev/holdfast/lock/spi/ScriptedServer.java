@@ -11,7 +11,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** Answers the first bytes of each connection as it was told to: with bytes, with silence (none), or by closing (null). */
+/** Answers the first bytes of each connection as scripted: with bytes, not at all (empty), or by closing (null). */
 final class ScriptedServer implements AutoCloseable {
     /** A fatal alert, as a TLS server sends it. */
     static final byte[] ALERT = {0x15, 3, 3, 0, 2, 2, 40};
@@ -73,7 +73,7 @@ final class ScriptedServer implements AutoCloseable {
                 socket.getOutputStream().flush();
             }
         } catch (IOException gone) {
-            // the other end has left
+            // the other end has closed
         }
     }
 

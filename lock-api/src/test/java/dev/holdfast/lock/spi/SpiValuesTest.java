@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What the values between engine and backends allow, and how they are written. */
+/** Valid values of the SPI's types, and their text forms. */
 class SpiValuesTest {
     private static final AcquisitionId ACQUISITION = new AcquisitionId("n\n", new OwnerId(1, 2));
 
@@ -39,7 +39,7 @@ class SpiValuesTest {
         } else {
             assertThatIllegalArgumentException()
                     .isThrownBy(() -> new Grant(ACQUISITION, token, leaseMillis, null))
-                    .withMessageNotContaining("'n"); // the engine names the lock
+                    .withMessageNotContaining("'n"); // the engine adds the lock's name
         }
     }
 

@@ -10,7 +10,7 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What is said of libraries that do not fit: the version that is needed, the one that is there, and what to import. */
+/** The explanation of incompatible libraries: the required version, the one found, and the bill of materials to import. */
 class LibrariesTest {
     private static final NoClassDefFoundError MISSING =
             new NoClassDefFoundError("io/netty/channel/epoll/EpollIoHandler");

@@ -2,17 +2,17 @@ package dev.holdfast.lock.cli;
 
 import java.time.Duration;
 
-/** The pauses between two candidacies: doubled while the command ends soon. Not thread-safe. */
+/** The pauses between two candidacies; they double while the command ends quickly. Not thread-safe. */
 final class BackOff {
-    private static final int MOST_TIMES = 32;
-    private static final Duration LONGEST = Duration.ofDays(30);
+    private static final int MAX_FACTOR = 32;
+    private static final Duration MAX_PAUSE = Duration.ofDays(30);
 
     private final Duration shortest;
     private int times = 1;
     private Duration last = Duration.ZERO;
 
     BackOff(Duration shortest) {
-        this.shortest = shorter(shortest, LONGEST);
+        this.shortest = shorter(shortest, MAX_PAUSE);
     }
 
     /**
@@ -24,8 +24,8 @@ final class BackOff {
         if (ran.compareTo(last) > 0) {
             times = 1;
         }
-        last = shorter(shortest.multipliedBy(times), LONGEST);
-        times = Math.min(times * 2, MOST_TIMES);
+        last = shorter(shortest.multipliedBy(times), MAX_PAUSE);
+        times = Math.min(times * 2, MAX_FACTOR);
         return last;
     }
 

@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 
-/** What a client can find out about its store by using it, and what the store says about itself. */
+/** Checks a store by using it, and asks it about its settings. */
 final class Checkup {
     private static final String NAME = "holdfast/doctor";
     private static final int PAIRS = 20;
@@ -35,7 +35,7 @@ final class Checkup {
         return findings;
     }
 
-    /** Acquisition and release, again and again; the first ones warm up this process and the store. */
+    /** Acquires and releases repeatedly; the first pairs warm up this process and the store. */
     private List<StoreFinding> pairs() throws InterruptedException {
         long[] nanos = new long[PAIRS];
         Instant before = Instant.now();
@@ -63,7 +63,7 @@ final class Checkup {
         return findings;
     }
 
-    /** The grant's time by the server's clock lies between two times by ours, if both clocks are right. */
+    /** If both clocks are right, the server's time of the grant lies between two times of ours. */
     private static StoreFinding clock(Instant before, Instant granted, Instant after) {
         Duration off = Duration.ZERO;
         if (granted.isBefore(before)) {

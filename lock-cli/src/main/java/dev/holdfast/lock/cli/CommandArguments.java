@@ -3,7 +3,7 @@ package dev.holdfast.lock.cli;
 import java.util.List;
 import picocli.CommandLine;
 
-/** The program's own arguments are passed on as they are, or refused. */
+/** Checks the arguments of the program, which are passed on unchanged. */
 final class CommandArguments {
     private static final String DASHES = "--";
     private static final char UNREADABLE = '\uFFFD';
@@ -11,10 +11,10 @@ final class CommandArguments {
     private CommandArguments() {}
 
     /**
-     * Refuses a command that does not follow {@code --}, since its options would be taken for ours, and arguments that Java
-     * could not read, since the command would get others.
+     * Refuses a command that does not follow {@code --}, since its options would be taken for ours, and arguments that
+     * Java could not decode, since the command would get others.
      *
-     * @throws UsageException if it is so
+     * @throws UsageException if the command is refused
      */
     static void check(CommandLine line, List<String> command) {
         List<String> all = line.getParseResult().originalArgs();
@@ -24,7 +24,7 @@ final class CommandArguments {
                     "put -- between NAME and COMMAND; the command's own options would be taken for ours");
         }
         if (all.stream().anyMatch(argument -> argument.indexOf(UNREADABLE) >= 0)) {
-            throw new UsageException("an argument is not UTF-8, and the command would not get what you wrote");
+            throw new UsageException("an argument is not UTF-8, so it cannot be passed to the command unchanged");
         }
     }
 }

@@ -19,17 +19,17 @@ import picocli.CommandLine.Spec;
         name = "doctor",
         mixinStandardHelpOptions = true,
         description = {
-            "Looks whether the store can be reached, has the schema and grants the rights; its version, its clock, how long a"
-                    + " lock takes, and the settings on which it depends what a crash or a failover does to locks.",
-            "Each finding that is not ok says what mends it. The lock holdfast/doctor is taken for a moment."
+            "Checks that the store can be reached, has the schema and grants the rights. Reports its version, its clock, how long a"
+                    + " lock takes, and the settings that decide what a crash or a failover does to locks.",
+            "Each warning and each problem comes with its fix. Briefly acquires the lock holdfast/doctor."
         },
         exitCodeListHeading = "%nExit status:%n",
         exitCodeList = {
-            "0:All is as it should be.",
-            "1:Locks work, but something should be mended.",
+            "0:No problems found.",
+            "1:Warnings found; locks work.",
             "64:The options are wrong.",
             "69:The store cannot be reached.",
-            "78:Locks do not work here before something is mended."
+            "78:Locks do not work here until the problem is fixed."
         })
 final class DoctorCommand implements Callable<Integer> {
     @Spec
@@ -56,7 +56,7 @@ final class DoctorCommand implements Callable<Integer> {
         store.applyVerbosity();
         long begunNanos = System.nanoTime();
         try (LockClient client = uri == null ? store.connect() : store.connect(uri)) {
-            print(StoreFinding.ok("the store answers, has what locks need and grants the rights; connecting took "
+            print(StoreFinding.ok("the store answers, has the schema and grants the rights; connecting took "
                     + Checkup.millis(System.nanoTime() - begunNanos)));
             List<StoreFinding> findings = new Checkup(client).run();
             findings.forEach(this::print);
@@ -96,7 +96,7 @@ final class DoctorCommand implements Callable<Integer> {
         } else {
             out.printf("%-8s %s%n", finding.grade().name().toLowerCase(java.util.Locale.ROOT), finding.observation());
             if (!finding.remedy().isEmpty()) {
-                out.println("         mend it: " + finding.remedy());
+                out.println("         fix: " + finding.remedy());
             }
         }
         out.flush();

@@ -95,12 +95,12 @@ final class ElectCommand implements Callable<Integer> {
             return e.status();
         } catch (InterruptedException e) {
             return signals.asked().map(PosixSignal::status).orElse(ExitStatus.SOFTWARE);
-        } catch (LockException e) { // connecting tells an interrupt in this way
+        } catch (LockException e) { // connecting reports an interrupt this way
             return signals.asked().map(PosixSignal::status).orElseThrow(() -> e);
         }
     }
 
-    /** Waits to be elected and runs the command; returns how long that ran, zero if the store failed meanwhile. */
+    /** Waits to be elected and runs the command. Returns how long it ran; zero if the store failed meanwhile. */
     private Duration standOnce(LockClient client, DistributedLock lock, LockRunner runner, Messages messages)
             throws InterruptedException, CommandFailedException {
         Lease elected;

@@ -1,11 +1,11 @@
 package dev.holdfast.lock.cli;
 
-/** What this command returns besides the exit status of a program; the first four as in {@code sysexits.h}. */
+/** The exit statuses of this command, apart from those of a program; the first four as in {@code sysexits.h}. */
 final class ExitStatus {
     static final int OK = 0;
-    /** {@code holder}: nobody holds the lock. */
+    /** {@code holder}: the lock is free. */
     static final int FREE = 1;
-    /** {@code doctor}: something needs mending. */
+    /** {@code doctor}: there are warnings. */
     static final int FINDINGS = 1;
 
     static final int USAGE = 64;

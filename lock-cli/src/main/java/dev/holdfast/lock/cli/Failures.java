@@ -8,7 +8,7 @@ import picocli.CommandLine;
 import picocli.CommandLine.IExecutionExceptionHandler;
 import picocli.CommandLine.ParseResult;
 
-/** One line for what went wrong, and the exit status that says of what kind it was. */
+/** Prints a failure in one line, and maps it to an exit status. */
 final class Failures implements IExecutionExceptionHandler {
 
     @Override
@@ -17,7 +17,7 @@ final class Failures implements IExecutionExceptionHandler {
         return status(failure);
     }
 
-    /** A line on standard error, such as other commands print it. */
+    /** Prints a line on standard error in the usual format of commands. */
     static void say(CommandLine command, String message) {
         command.getErr().println("holdfast: " + message);
         command.getErr().flush();

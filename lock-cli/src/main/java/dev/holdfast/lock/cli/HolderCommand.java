@@ -12,16 +12,17 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code holdfast holder}: who holds a lock: one, several who share it, or several with permits. */
+/** {@code holdfast holder}: prints the holders of a lock: a single one, or all with a share or permits. */
 @Command(
         name = "holder",
         mixinStandardHelpOptions = true,
         description =
-                "Says who holds the lock NAME, a line each. The answer may be stale already; do not decide by it whether to write.",
+                "Prints the holders of the lock NAME, one line each. The answer may already be stale; do not use it to"
+                        + " decide whether to write.",
         exitCodeListHeading = "%nExit status:%n",
         exitCodeList = {
-            "0:Somebody holds it.",
-            "1:Nobody does.",
+            "0:The lock is held.",
+            "1:The lock is free.",
             "64:The options are wrong.",
             "69:The store cannot be reached.",
             "78:The store refuses us, or its address is wrong."

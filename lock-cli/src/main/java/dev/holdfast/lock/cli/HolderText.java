@@ -15,7 +15,7 @@ final class HolderText {
                 + holder.token() + demand(holder);
     }
 
-    /** What it has or asks for, unless that is the lock alone; as the end of a line. */
+    /** The demand as the end of a line; empty for an exclusive lock. */
     static String demand(HolderInfo holder) {
         String slot = holder.slot() == 0 ? "" : " slot " + holder.slot() + ",";
         return holder.demand() instanceof Demand.Exclusive ? "" : slot + " " + holder.demand();
@@ -34,7 +34,7 @@ final class HolderText {
                         ",", "\"name\":" + quoted(name) + ",\"held\":" + !holders.isEmpty() + ",\"holders\":[", "]"));
     }
 
-    /** What it has or asks for. */
+    /** The fields of the demand. */
     static String demandFields(HolderInfo holder) {
         String kind = "\"demand\":" + quoted(holder.demand().kind().name().toLowerCase(Locale.ROOT));
         if (holder.demand() instanceof Demand.Permits permits) {
@@ -44,7 +44,7 @@ final class HolderText {
         return kind;
     }
 
-    /** Who holds or waits, and since when. */
+    /** The identity of a holder or waiter, and its time. */
     static String identity(HolderInfo holder) {
         return "\"who\":" + quoted(holder.who()) + ",\"host\":" + quoted(holder.host()) + ",\"pid\":" + holder.pid()
                 + ",\"since\":" + quoted(holder.since().toString());

@@ -8,11 +8,11 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** How the lock is kept, and what becomes of the command when it cannot be. */
+/** How long the lock is held, and what happens to the command when the lease cannot be renewed. */
 final class LeaseOptions {
     private static final Duration GRACE = Duration.ofSeconds(5);
 
-    /** What a loss does. */
+    /** The effect of a loss. */
     enum OnLoss {
         term,
         ignore
@@ -87,7 +87,7 @@ final class LeaseOptions {
         }
     }
 
-    /** Less than what a lease has left just before each renewal, which comes after a third of it. */
+    /** Shorter than the rest of a lease just before each renewal, which follows after a third of it. */
     Duration grace() {
         Duration longest = lease.dividedBy(2);
         if (grace == null) {

@@ -14,12 +14,12 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code holdfast ls}: which locks are held, and who waits. */
+/** {@code holdfast ls}: lists locks with their holders and waiters. */
 @Command(
         name = "ls",
         mixinStandardHelpOptions = true,
         description =
-                "Lists the locks that somebody holds or waits for, by name: one page. The answer may be stale already.",
+                "Lists the locks that are held or waited for, by name: one page. The answer may already be stale.",
         exitCodeListHeading = "%nExit status:%n",
         exitCodeList = {
             "0:The list was printed, possibly empty.",

@@ -28,7 +28,7 @@ final class ListingText {
     }
 
     private static String waiter(HolderInfo waiter) {
-        String who = waiter.pid() == 0 ? "somebody" : waiter.who() + "@" + waiter.host() + " pid " + waiter.pid();
+        String who = waiter.pid() == 0 ? "unknown" : waiter.who() + "@" + waiter.host() + " pid " + waiter.pid();
         return who + " since " + waiter.since() + HolderText.demand(waiter);
     }
 

@@ -19,7 +19,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 
-/** What {@code run} and {@code elect} have in common: a program under a lease that was acquired. */
+/** Runs a program under an acquired lease, for {@code run} and {@code elect}. */
 final class LockRunner {
     private final LeaseOptions options;
     private final Signals signals;
@@ -100,12 +100,12 @@ final class LockRunner {
         }
     }
 
-    /** The program has ended, so a lease that was lost is told already or does not matter any more. */
+    /** The program has ended, so a lost lease was reported already or does not matter any more. */
     private static void close(Lease lease) {
         try {
             lease.close();
         } catch (LeaseLostException e) {
-            // The exit status says it.
+            // The exit status reports it.
         }
     }
 }

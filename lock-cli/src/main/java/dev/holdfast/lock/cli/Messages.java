@@ -7,11 +7,11 @@ import java.util.function.Consumer;
 import picocli.CommandLine;
 
 /**
- * Lines for standard error, printed by a thread of their own: who says something never waits for a reader that does not
- * read. Lines beyond the hundredth that waits are dropped. Thread-safe.
+ * Prints lines on standard error by its own thread, so that a caller never waits for a blocked reader. Beyond a hundred
+ * waiting lines, further ones are dropped. Thread-safe.
  */
 final class Messages implements Consumer<String>, AutoCloseable {
-    private static final int MOST = 100;
+    private static final int MAX_WAITING = 100;
 
     private final CommandLine command;
     private final ThreadPoolExecutor printer;
@@ -23,7 +23,7 @@ final class Messages implements Consumer<String>, AutoCloseable {
                 1,
                 0,
                 TimeUnit.SECONDS,
-                new ArrayBlockingQueue<>(MOST),
+                new ArrayBlockingQueue<>(MAX_WAITING),
                 Messages::thread,
                 new ThreadPoolExecutor.DiscardPolicy());
     }

@@ -10,7 +10,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 
-/** A line on the terminal that says for whom we wait, and for how long already. Prints nothing elsewhere. */
+/** Shows a line on the terminal with the holder and the waiting time. Prints nothing elsewhere. */
 final class Progress implements AutoCloseable {
     /** Set by the launcher if standard error is a terminal. */
     private static final boolean TERMINAL = Boolean.getBoolean("holdfast.terminal");
@@ -25,7 +25,7 @@ final class Progress implements AutoCloseable {
     private final long begunNanos = System.nanoTime();
     private final Thread thread;
     private final ReentrantLock screen = new ReentrantLock();
-    private boolean printed; // under the lock, as is all output
+    private boolean printed; // guarded by screen, like all output
 
     private Progress(LockClient client, String name, PrintWriter err) {
         this.client = client;
@@ -102,7 +102,7 @@ final class Progress implements AutoCloseable {
         }
     }
 
-    /** Clears the line; from now on nothing is printed. A terminal that takes nothing for a second keeps the line. */
+    /** Clears the line and stops printing. If the terminal blocks for a second, the line stays. */
     @Override
     public void close() {
         boolean interrupted = Thread.interrupted();

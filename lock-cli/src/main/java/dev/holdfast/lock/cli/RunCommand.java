@@ -39,7 +39,7 @@ import picocli.CommandLine.Spec;
             "n:That of COMMAND; 128 and the signal's number if a signal ended it, or ended the wait.",
             "64:The options are wrong.",
             "69:The store cannot be reached.",
-            "75:Somebody else has the lock (-n, -w); -E chooses another.",
+            "75:The lock is held by another client (-n, -w); -E chooses another status.",
             "78:The store refuses us, or its address is wrong.",
             "79:The lease was lost, and COMMAND was ended.",
             "126:COMMAND cannot be executed.",
@@ -84,14 +84,14 @@ final class RunCommand implements Callable<Integer> {
         @Option(
                 names = {"-n", "--nonblock"},
                 required = true,
-                description = "Do not wait: end with 75 if somebody else has the lock.")
+                description = "Do not wait: end with 75 if another client holds the lock.")
         private boolean none;
 
         @Option(
                 names = {"-w", "--wait"},
                 required = true,
                 paramLabel = "DUR",
-                description = "Wait no longer than that, then end with 75. Default: as long as it takes.")
+                description = "Wait at most this long, then end with 75. Default: no limit.")
         private @Nullable Duration time;
 
         Duration time() {
@@ -125,7 +125,7 @@ final class RunCommand implements Callable<Integer> {
             return run(runner, acquired, messages);
         } catch (InterruptedException e) {
             return signals.asked().map(PosixSignal::status).orElse(ExitStatus.SOFTWARE);
-        } catch (LockException e) { // connecting tells an interrupt in this way
+        } catch (LockException e) { // connecting reports an interrupt this way
             return signals.asked().map(PosixSignal::status).orElseThrow(() -> e);
         }
     }

@@ -10,7 +10,7 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** Where the locks are. */
+/** The options for the store. */
 final class StoreOptions {
     static final String VARIABLE = "HOLDFAST_STORE";
 
@@ -33,7 +33,8 @@ final class StoreOptions {
     @Option(
             names = "--who",
             paramLabel = "TEXT",
-            description = "Shown to others as the holder, besides host and process id. Default: the user's name.")
+            description =
+                    "Shown to others as the holder, in addition to host and process id. Default: the user's name.")
     private @Nullable String who;
 
     @Option(
@@ -51,7 +52,7 @@ final class StoreOptions {
             description = "Show the log of the lock client on standard error; twice: with details.")
     private boolean[] verbose = {};
 
-    /** Before anything logs: the level of what the lock client and the store's client say. */
+    /** Sets the log level of the lock client and the store's client; call it before any logging. */
     void applyVerbosity() {
         if (verbose.length > 0) {
             // Loggers of the wire would print passwords, so only our own give details.
@@ -87,14 +88,13 @@ final class StoreOptions {
         return connect(uri());
     }
 
-    /** The client's own lease is that of the lock: the session of ZooKeeper follows it. */
+    /** The default lease of the client is that of the lock, because the session of ZooKeeper depends on it. */
     LockClient connect(LockOptions lock) {
         LockClientOptions.Builder options = clientOptions();
         try {
             return LockClient.connect(uri(), options.lockOptions(lock).build());
         } catch (IllegalArgumentException leaseOrAddress) {
-            return connect(
-                    uri()); // a lease that the store cannot keep is refused where the lock is asked for, by its name
+            return connect(uri()); // a lease that the store refuses is reported by the lock, with its name
         }
     }
 

@@ -8,7 +8,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
 
@@ -30,27 +29,26 @@ final class CliRun implements AutoCloseable {
         return start(store, java(args));
     }
 
-    /** What starts it. With {@code -Dholdfast.record=JAR} it runs from there, and records the loaded classes beside it. */
+    /** The command line. */
     static List<String> java(String... args) {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:TieredStopAtLevel=1",
                 "-XX:+UseSerialGC",
                 "-Xmx128m"));
-        String recorded = System.getProperty("holdfast.record");
-        if (recorded != null) {
-            command.add("-XX:DumpLoadedClassList=" + recorded + "." + UUID.randomUUID() + ".classes");
-        }
         command.addAll(List.of(
                 "-Dio.lettuce.core.jfr=false",
                 "-cp",
-                recorded == null ? System.getProperty("java.class.path") : recorded,
+                System.getProperty("java.class.path"),
                 Holdfast.class.getName()));
         command.addAll(List.of(args));
         return command;
     }
 
-    /** For a first connection to a server that has just been started, on a machine that may be busy. */
+    /**
+     * Starts the command with a long time-out, for a first connection to a server that has just been started, on a busy
+     * machine.
+     */
     static CliRun patient(String store, String... args) throws IOException {
         List<String> patient = new ArrayList<>(List.of(args));
         patient.addAll(1, List.of("--timeout", "20s"));
@@ -60,7 +58,7 @@ final class CliRun implements AutoCloseable {
     static CliRun start(String store, List<String> command) throws IOException {
         Path out = Files.createTempFile("holdfast-out", ".txt");
         Path err = Files.createTempFile("holdfast-err", ".txt");
-        // A build in the background ignores signals, and what it starts would, too.
+        // A background build ignores signals, and its children would inherit that.
         List<String> heeding = new ArrayList<>(List.of("env", "--default-signal=HUP,INT,QUIT,TERM"));
         heeding.addAll(command);
         ProcessBuilder builder =
@@ -88,7 +86,7 @@ final class CliRun implements AutoCloseable {
         signal(name, pid());
     }
 
-    /** To one process: what some versions of 'kill' take for a group's number is everybody. */
+    /** Sends a signal to one process: some versions of kill take a negative number for all processes. */
     static void signal(String name, long pid) throws IOException, InterruptedException {
         if (pid <= 1) {
             throw new IllegalArgumentException("no signals to " + pid);

@@ -17,7 +17,7 @@ import java.util.UUID;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine;
 
-/** In this process, on a store in its memory: what the options may be, what is printed, and the exit status. */
+/** Options, output and exit status, in this process and with the memory store. */
 class CommandLineTest {
     private final String store = "memory:" + UUID.randomUUID();
     private final StringWriter out = new StringWriter();
@@ -31,7 +31,7 @@ class CommandLineTest {
         return line.execute(args);
     }
 
-    /** None of them asks a store, and none starts the command. */
+    /** None of them uses a store or starts the command. */
     @Test
     void wrongOption_isSaid_64() {
         String[][] wrong = {
@@ -172,7 +172,7 @@ class CommandLineTest {
         assertThat(out.toString()).matches("holdfast \\S+\n");
         assertThat(execute("run", "--help")).isZero();
         assertThat(out.toString())
-                .contains("Usage: holdfast run [--store URI]", "Somebody else has the lock (-n, -w); -E");
+                .contains("Usage: holdfast run [--store URI]", "The lock is held by another client (-n, -w); -E");
     }
 
     @Test

@@ -9,7 +9,7 @@ import java.sql.DriverManager;
 import java.sql.Statement;
 import org.junit.jupiter.api.Test;
 
-/** {@code holdfast doctor} on databases where a right is missing: what it prints mends it. */
+/** {@code holdfast doctor} on databases where a right is missing: the printed statement fixes it. */
 class DoctorIT {
     private static final String TABLE = """
             CREATE TABLE holdfast_lock (name %s NOT NULL PRIMARY KEY, owner VARCHAR(64), token BIGINT NOT NULL,
@@ -36,7 +36,7 @@ class DoctorIT {
                 assertThat(doctor.out())
                         .contains("PostgreSQL 1")
                         .contains("warning  fsync = off")
-                        .contains("mend it: ALTER SYSTEM SET fsync = on");
+                        .contains("fix: ALTER SYSTEM SET fsync = on");
             }
         }
     }
@@ -70,14 +70,14 @@ class DoctorIT {
         }
     }
 
-    /** What the doctor prints as the remedy; it never prints the password. */
+    /** Returns the printed fix; the output never contains the password. */
     private static String missingGrant(String store) throws Exception {
         try (CliRun doctor = CliRun.patient("memory:unused", "doctor", store)) {
             assertThat(doctor.status()).as(doctor.out() + doctor.err()).isEqualTo(78);
             assertThat(doctor.out()).startsWith("problem ").doesNotContain("canary-clerk");
-            String mend = "mend it: ";
+            String fix = "fix: ";
             return doctor.out()
-                    .substring(doctor.out().indexOf(mend) + mend.length())
+                    .substring(doctor.out().indexOf(fix) + fix.length())
                     .strip();
         }
     }

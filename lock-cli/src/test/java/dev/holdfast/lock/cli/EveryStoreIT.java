@@ -18,7 +18,7 @@ import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** On each store: two processes, as on two hosts; who holds and who waits; and whether the store is fit. */
+/** On each store: two processes, like two hosts; holders and waiters; and the findings of the doctor. */
 class EveryStoreIT {
     private static final Duration PATIENCE = Duration.ofSeconds(20);
 
@@ -105,7 +105,7 @@ class EveryStoreIT {
         }
     }
 
-    /** Two commands write to one file, each with a pause between reading and writing; none gets lost. */
+    /** Two commands write to one file, each with a pause between reading and writing; no update is lost. */
     private void check(String store, int waiters, int doctorStatus) throws Exception {
         Path counter = Files.writeString(folder.resolve("counter"), "0\n");
         Path go = folder.resolve("go");
@@ -130,7 +130,10 @@ class EveryStoreIT {
         }
     }
 
-    /** Who holds it: by 'holder', and by 'ls' for people, for programs and again and again, where the store can list. */
+    /**
+     * The holder, by {@code holder}, and by {@code ls} for people, for programs and with {@code --watch}, where the
+     * store can list.
+     */
     private void look(String store, long pid) throws Exception {
         try (CliRun holder = CliRun.patient(store, "holder", "hosts/counter", "--json")) {
             assertThat(holder.status()).as(holder.err()).isZero();
@@ -149,7 +152,7 @@ class EveryStoreIT {
         assertThat(list(store)).contains("hosts/counter  ").contains(" pid " + pid);
     }
 
-    /** Two who read, and two with permits: each has a line, and an object. */
+    /** Two readers and two holders of permits: each has a line and an object. */
     private static void several(String store) throws Exception {
         try (LockClient one = LockClient.connect(store, FIRST);
                 LockClient two = LockClient.connect(store, FIRST)) {

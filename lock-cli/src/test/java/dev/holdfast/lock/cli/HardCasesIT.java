@@ -11,7 +11,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** What callers do to a command: odd names, forgotten dashes, readers that go away, signals in a bad moment. */
+/** Misuse of a command: odd names, missing dashes, readers that go away, signals at a bad moment. */
 class HardCasesIT {
     private static RedisServer redis;
 

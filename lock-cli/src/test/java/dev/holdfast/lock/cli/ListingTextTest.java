@@ -10,7 +10,7 @@ import java.time.Instant;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** A page of locks as people and as programs read it. */
+/** A page of locks as text and as JSON. */
 class ListingTextTest {
     private static final Instant SINCE = Instant.parse("2026-01-02T03:04:05Z");
     private static final HolderInfo ALONE = new HolderInfo("me", "a", 7, SINCE, 42);
@@ -32,7 +32,7 @@ class ListingTextTest {
                         "c  you@b pid 8 since 2026-01-02T03:04:05Z token 43 shared",
                         "  with: we@c pid 9 since 2026-01-02T03:04:05Z token 44 slot 3, 2 of 5 permits",
                         "d  free",
-                        "  waits: somebody since 2026-01-02T03:04:05Z 1 of 5 permits",
+                        "  waits: unknown since 2026-01-02T03:04:05Z 1 of 5 permits",
                         "… and more: give a longer PREFIX or a higher --limit");
         assertThat(ListingText.lines(PAGE).get(0))
                 .doesNotContain("\n")

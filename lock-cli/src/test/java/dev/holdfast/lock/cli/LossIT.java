@@ -15,7 +15,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The store goes away from {@code holdfast run}, whose command does not want to end. */
+/** The store disappears while {@code holdfast run} runs a command that refuses to end. */
 class LossIT {
     /** Writes the time every few milliseconds, ignores TERM, and has a child of its own in another session that does too. */
     private static final String STUBBORN =
@@ -126,7 +126,7 @@ class LossIT {
     void nobodyReadsOurMessages_theCommandIsKilledAllTheSame() throws Exception {
         String script = "trap '' TERM; head -c 1000000 /dev/zero >&2 & echo $$; while :; do sleep 0.1; done";
         List<String> command = CliRun.java("run", "--lease", "3s", "unread", "--", "sh", "-c", script);
-        ProcessBuilder builder = new ProcessBuilder(command); // its standard error is a pipe that nobody empties
+        ProcessBuilder builder = new ProcessBuilder(command); // its standard error is a pipe without a reader
         builder.environment().put(StoreOptions.VARIABLE, "redis://" + redis.host() + ":" + redis.port());
         Process run = builder.start();
         try (BufferedReader out = run.inputReader()) {
@@ -157,7 +157,7 @@ class LossIT {
                 "echo ready; read x; exit 4")) {
             run.awaitOut("ready");
             redis.command("FLUSHALL");
-            run.await("the loss is told", () -> run.err().contains("goes on, as you asked"));
+            run.await("the loss is reported", () -> run.err().contains("goes on, as you asked"));
             run.type("\n");
             assertThat(run.status()).isEqualTo(4);
         }

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What is handed out: the zip, unpacked. The build runs this after packaging. */
+/** The published zip, unpacked. The build runs this after packaging. */
 class ZipIT {
     private static RedisServer redis;
 
@@ -52,7 +52,7 @@ class ZipIT {
         }
         try (CliRun first = start(List.of(), "--version")) {
             assertThat(first.process().waitFor(5, TimeUnit.MINUTES))
-                    .as("the archive is made")
+                    .as("the archive is created")
                     .isTrue();
             assertThat(first.status()).as(first.err()).isZero();
             assertThat(first.out()).matches("holdfast [0-9]+[.].+\n");
@@ -138,9 +138,9 @@ class ZipIT {
                 .filter(line -> line.contains("shared objects file"))
                 .count();
         assertThat(archived).isGreaterThan(3000);
-        int percent = Runtime.version().feature() == 17 ? 95 : 80; // the list was recorded with 17
+        int percent = Runtime.version().feature() == 17 ? 92 : 80; // lambdas of a connected driver are not archived
         assertThat(archived * 100 / loaded.size())
-                .as("%d of %d classes; lock-cli/src/main/classes.txt is to be recorded again", archived, loaded.size())
+                .as("%d of %d classes; see lock-cli/src/main/assembly/ClassList.java", archived, loaded.size())
                 .isGreaterThanOrEqualTo(percent);
         assertThat(loaded).noneMatch(line -> line.contains("picocli") && line.contains(".jar"));
     }

@@ -9,21 +9,21 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What this client knows of its acquisitions: what they hold, and which of their attempts may still be carried out. An
- * acquisition without either is not kept. Thread-safe.
+ * The acquisitions of this client: what each one holds, and which of its attempts may still be executed. An acquisition
+ * with neither is not kept. Thread-safe.
  */
 final class Acquisitions {
     private final ReentrantLock lock = new ReentrantLock();
     private final Map<AcquisitionId, State> states = new HashMap<>();
 
-    /** An attempt that has no definite answer yet: it can be carried out as long as the session has that epoch. */
+    /** An attempt without a definite answer: it can be executed while the session has that epoch. */
     record Sent(ConsulSession session, long epoch) {}
 
     /**
      * What an acquisition may have on the server.
      *
      * @param unanswered attempts without a definite answer
-     * @param hold what it has been granted, or null
+     * @param hold the granted hold, or null
      */
     record Traces(List<Sent> unanswered, @Nullable ConsulHold hold) {
         boolean isEmpty() {
@@ -34,7 +34,7 @@ final class Acquisitions {
     private static final class State {
         private int calls;
         private boolean abandoned;
-        private boolean over;
+        private boolean closed;
         private final List<Sent> unanswered = new ArrayList<>();
         private @Nullable ConsulHold hold;
 
@@ -43,7 +43,7 @@ final class Acquisitions {
         }
     }
 
-    /** A call of {@code tryAcquire} begins. */
+    /** A call of {@code tryAcquire} starts. */
     void enter(AcquisitionId id) {
         lock.lock();
         try {
@@ -60,14 +60,14 @@ final class Acquisitions {
             State state = states.get(id);
             if (state != null) {
                 state.calls--;
-                forgetIfIdle(id, state);
+                removeIfIdle(id, state);
             }
         } finally {
             lock.unlock();
         }
     }
 
-    /** An attempt is about to be sent; null if the acquisition was abandoned meanwhile. */
+    /** Records an attempt before it is sent; null if the acquisition was abandoned meanwhile. */
     @Nullable Sent send(AcquisitionId id, ConsulSession session) {
         lock.lock();
         try {
@@ -83,21 +83,21 @@ final class Acquisitions {
         }
     }
 
-    /** The attempt was refused, or not sent: it leaves nothing. */
+    /** The attempt was refused or not sent, so it leaves nothing. */
     void refused(AcquisitionId id, Sent sent) {
         lock.lock();
         try {
             State state = states.get(id);
             if (state != null) {
                 state.unanswered.remove(sent);
-                forgetIfIdle(id, state);
+                removeIfIdle(id, state);
             }
         } finally {
             lock.unlock();
         }
     }
 
-    /** The attempt was granted. False if the acquisition was abandoned meanwhile, which ends the grant. */
+    /** Records a grant; false if the acquisition was abandoned meanwhile, which ends the grant. */
     boolean granted(AcquisitionId id, @Nullable Sent sent, ConsulHold hold) {
         lock.lock();
         try {
@@ -108,8 +108,8 @@ final class Acquisitions {
             if (sent != null) {
                 state.unanswered.remove(sent);
             }
-            if (!state.over) {
-                state.hold = hold; // also if abandoned: the abandonment may have to be repeated
+            if (!state.closed) {
+                state.hold = hold; // even if abandoned: the abandonment may have to be repeated
             }
             return !state.abandoned;
         } finally {
@@ -117,7 +117,7 @@ final class Acquisitions {
         }
     }
 
-    /** Whether the lock may be this acquisition's own, though its attempt was refused. */
+    /** Whether this acquisition may hold the lock although its attempt was refused. */
     boolean mayHold(AcquisitionId id) {
         lock.lock();
         try {
@@ -128,12 +128,12 @@ final class Acquisitions {
         }
     }
 
-    /** What it may have on the server. */
+    /** What the acquisition may have on the server. */
     Traces traces(AcquisitionId id) {
         return traces(id, false);
     }
 
-    /** The same; from now on it sends no attempts, and none is granted. */
+    /** Returns the same, and prevents further attempts and grants. */
     Traces abandon(AcquisitionId id) {
         return traces(id, true);
     }
@@ -152,7 +152,7 @@ final class Acquisitions {
         }
     }
 
-    /** Nothing of it is on the server any more, and no attempt of which this client knew can be carried out. */
+    /** The acquisition has nothing on the server any more, and none of its attempts can be executed. */
     void ended(AcquisitionId id) {
         lock.lock();
         try {
@@ -160,15 +160,15 @@ final class Acquisitions {
             if (state != null) {
                 state.unanswered.clear();
                 state.hold = null;
-                state.over = state.abandoned; // its grant may be told later than its end
-                forgetIfIdle(id, state);
+                state.closed = state.abandoned; // its grant may be reported after its end
+                removeIfIdle(id, state);
             }
         } finally {
             lock.unlock();
         }
     }
 
-    /** How many are known, for tests. */
+    /** The number of acquisitions, for tests. */
     int size() {
         lock.lock();
         try {
@@ -178,7 +178,7 @@ final class Acquisitions {
         }
     }
 
-    private void forgetIfIdle(AcquisitionId id, State state) {
+    private void removeIfIdle(AcquisitionId id, State state) {
         if (state.isIdle()) {
             states.remove(id);
         }

@@ -10,9 +10,12 @@ import dev.holdfast.lock.spi.Grant;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** Attempts to acquire: one transaction each, that finds the key absent and makes it. Thread-safe; never blocks. */
+/**
+ * Attempts to acquire. Each one is a transaction that requires the key to be absent and creates it. Thread-safe; never
+ * blocks.
+ */
 final class ConsulAttempts {
-    /** Consul tells nobody that a lock-delay is over. */
+    /** Consul sends no notification at the end of a lock-delay. */
     private static final long LOCK_DELAY_POLL_MILLIS = 500;
 
     private static final int TRIES = 4;
@@ -51,7 +54,7 @@ final class ConsulAttempts {
         Acquisitions.Sent sent = acquisitions.send(id, session);
         if (sent == null) {
             return CompletableFuture.completedFuture(
-                    busy(request, -1)); // abandoned: it does not take the lock any more
+                    busy(request, -1)); // abandoned: it must not acquire the lock any more
         }
         CompletableFuture<Boolean> renewal = renewalIfDue(session, startNanos, deadline);
         Transaction attempt = sessions.attempt(session, sent.epoch())
@@ -78,11 +81,11 @@ final class ConsulAttempts {
     private static boolean changedNothing(Throwable failure) {
         Throwable cause = FailureTranslator.unwrap(failure);
         return cause instanceof ConsulHttp.NotSentException
-                || cause instanceof LockException // of our own, before anything is sent
+                || cause instanceof LockException // thrown by this library before sending
                 || cause instanceof ConsulException answer && answer.changedNothing();
     }
 
-    /** In parallel with the attempt, so that the grant is not much shorter than the lease. */
+    /** Renews in parallel with the attempt, so that the grant is not much shorter than the lease. */
     private CompletableFuture<Boolean> renewalIfDue(ConsulSession session, long startNanos, Deadline deadline) {
         return session.leftMillis(startNanos) > session.ttlMillis() * 3 / 4
                 ? CompletableFuture.completedFuture(true)
@@ -131,7 +134,7 @@ final class ConsulAttempts {
                 return attempt(request, startNanos, deadline, triesLeft - 1);
             }
         } else if (outcome.refusals().containsKey(EPOCH) && triesLeft > 1) {
-            // Only if nobody has made one meanwhile: each one refuses the attempts that are under way.
+            // Only if there is no newer epoch: each new epoch refuses the attempts that are in flight.
             CompletableFuture<Boolean> known = session.epoch() == sent.epoch()
                     ? sessions.newEpoch(session, deadline)
                     : CompletableFuture.completedFuture(true);
@@ -141,7 +144,7 @@ final class ConsulAttempts {
                 "Consul refuses the transaction: " + outcome.refusals().values() + "; try again"));
     }
 
-    /** The key may be of an earlier attempt of this acquisition. */
+    /** An earlier attempt of this acquisition may have created the key. */
     private CompletableFuture<AcquireResult> lookAtHolder(AcquireRequest request, long startNanos, Deadline deadline) {
         AcquisitionId id = request.acquisition();
         return held.read(id.name(), deadline).thenCompose(entry -> {
@@ -150,7 +153,7 @@ final class ConsulAttempts {
             }
             ConsulSession session = sessions.find(entry.session());
             if (session == null || entry.createIndex() != entry.modifyIndex()) {
-                // On a session that this client has given up, or changed by hand: nothing to go on with.
+                // The session is not in use any more, or the key was changed by hand: the hold cannot be continued.
                 return held.delete(id.name(), entry.modifyIndex(), deadline).thenApply(deleted -> busy(request, 0));
             }
             ConsulHold hold = new ConsulHold(id, session, entry.createIndex());
@@ -160,7 +163,7 @@ final class ConsulAttempts {
         });
     }
 
-    /** Nothing is on the server; a ticket is for the signal alone. */
+    /** The acquisition has nothing on the server; the ticket is only for notifications. */
     private static AcquireResult busy(AcquireRequest request, long remainingMillis) {
         return new AcquireResult.Busy(
                 remainingMillis, request.waitMillis() == 0 ? null : new ConsulTicket(request.acquisition()));

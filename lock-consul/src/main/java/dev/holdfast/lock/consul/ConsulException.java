@@ -2,10 +2,10 @@ package dev.holdfast.lock.consul;
 
 import java.io.IOException;
 
-/** Consul answered with a status that the request does not expect. */
+/** Consul answered with an unexpected status. */
 final class ConsulException extends IOException {
     private static final long serialVersionUID = 1;
-    private static final int LONGEST = 200;
+    private static final int MAX_LENGTH = 200;
 
     private final int status;
 
@@ -18,18 +18,21 @@ final class ConsulException extends IOException {
         return status;
     }
 
-    /** What Consul said. */
-    String said() {
+    /** Consul's message. */
+    String text() {
         return String.valueOf(getMessage());
     }
 
-    /** Whether Consul has refused the request before it did anything; not known of a transaction that failed somehow. */
+    /**
+     * Whether Consul refused the request before executing anything. A transaction that failed otherwise may have been
+     * executed.
+     */
     boolean changedNothing() {
         return status >= 400 && status < 500 && status != Reply.CONFLICT;
     }
 
     private static String shortened(String body) {
         String text = body.strip().replaceAll("\\p{Cntrl}+", " ");
-        return text.length() <= LONGEST ? text : text.substring(0, LONGEST) + "…";
+        return text.length() <= MAX_LENGTH ? text : text.substring(0, MAX_LENGTH) + "…";
     }
 }

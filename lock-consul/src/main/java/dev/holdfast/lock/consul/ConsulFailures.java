@@ -10,7 +10,7 @@ import java.util.concurrent.CancellationException;
 import javax.net.ssl.SSLHandshakeException;
 import org.jspecify.annotations.Nullable;
 
-/** What the failures of Consul and of the HTTP client mean. */
+/** Classifies failures of Consul and of the HTTP client. */
 final class ConsulFailures {
     private static final String TRY_AGAIN = "the outcome is unknown, try again";
     private static final int BAD_REQUEST = 400;
@@ -30,7 +30,7 @@ final class ConsulFailures {
             }
             if (cause instanceof ConnectException || cause instanceof HttpConnectTimeoutException) {
                 return new Remedy.Unavailable(
-                        "no connection to a Consul agent", "see whether it runs at the address, try again");
+                        "no connection to a Consul agent", "check that it runs at the address, try again");
             }
             if (cause instanceof HttpTimeoutException) {
                 return new Remedy.Unavailable("no answer from Consul in time", TRY_AGAIN);
@@ -49,7 +49,7 @@ final class ConsulFailures {
     }
 
     private static Remedy remedy(ConsulException answer) {
-        String said = answer.said();
+        String said = answer.text();
         return switch (answer.status()) {
             case UNAUTHORIZED, Reply.FORBIDDEN ->
                 new Remedy.Configuration(
@@ -68,7 +68,7 @@ final class ConsulFailures {
                 if (said.contains("No cluster leader") || said.contains("eadership")) {
                     yield new Remedy.Unavailable(
                             "Consul has no leader",
-                            "the outcome is unknown, try again; see whether a majority of the servers runs");
+                            "the outcome is unknown, try again; check that a majority of the servers runs");
                 }
                 yield new Remedy.Unavailable("Consul answers " + answer.status() + ", " + said, TRY_AGAIN);
             }

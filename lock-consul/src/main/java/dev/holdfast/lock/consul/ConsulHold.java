@@ -5,15 +5,15 @@ import dev.holdfast.lock.spi.Grant;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A key that holds a lock, as long as it has this index.
+ * A key that holds a lock while it has this index.
  *
- * @param acquisition whose it is
- * @param session on which it is
- * @param index the raft index of the transaction that made it, and of its last change; the token
+ * @param acquisition the acquisition that holds the lock
+ * @param session the session of the key
+ * @param index the raft index of the transaction that created the key, and of its last change; the token
  */
 record ConsulHold(AcquisitionId acquisition, ConsulSession session, long index) {
 
-    /** The hold behind a grant; null if the grant is not of Consul, or is somebody else's. */
+    /** The hold of a grant; null if the grant was not made by Consul or belongs to another acquisition. */
     static @Nullable ConsulHold of(Grant grant) {
         return grant.handle() instanceof ConsulHold hold
                         && hold.acquisition().equals(grant.acquisition())

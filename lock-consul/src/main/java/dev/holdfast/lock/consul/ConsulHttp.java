@@ -17,11 +17,12 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Requests to one of several agents: to the next one after a failure. It repeats nothing by itself. Thread-safe; never blocks.
+ * Sends requests to one of several agents, and changes to the next one after a failure. It does not repeat requests.
+ * Thread-safe; never blocks.
  */
 final class ConsulHttp {
     private static final int REQUESTS_AT_ONCE = 64;
-    /** For the rest of an answer whose headers came just in time. */
+    /** Additional time for the body of an answer whose headers came just in time. */
     private static final long BODY_MILLIS = 500;
 
     /** Null when closed, so that the garbage collector can end the threads of an HTTP client before Java 21. */
@@ -29,7 +30,7 @@ final class ConsulHttp {
 
     private final RequestGate gate = new RequestGate(REQUESTS_AT_ONCE);
     private final AtomicInteger agent = new AtomicInteger();
-    private final Set<CompletableFuture<?>> underWay = ConcurrentHashMap.newKeySet();
+    private final Set<CompletableFuture<?>> exchanges = ConcurrentHashMap.newKeySet();
 
     ConsulHttp(ConsulConnection connection) {
         this.connection = connection;
@@ -43,12 +44,12 @@ final class ConsulHttp {
         return inTurn("PUT", path, body, deadline);
     }
 
-    /** A query that the agent answers when something has changed; it does not wait in line with the others. */
+    /** A query that the agent answers when something has changed; it bypasses the gate. */
     CompletableFuture<Reply> blockingGet(String path, long timeoutMillis) {
         return send("GET", path, "", timeoutMillis);
     }
 
-    /** A request that has not begun when its time is over has not been made, and says so by {@link NotSentException}. */
+    /** A request that could not be sent in time fails with {@link NotSentException}. */
     private CompletableFuture<Reply> inTurn(String method, String path, String body, Deadline deadline) {
         CompletableFuture<Reply> result = new CompletableFuture<>();
         gate.enter(deadline.first(), () -> {
@@ -83,8 +84,8 @@ final class ConsulHttp {
             HttpRequest request = request(open, number, method, path, body, timeoutMillis);
             return open.client().sendAsync(request, HttpResponse.BodyHandlers.ofString());
         });
-        underWay.add(exchange);
-        // Futures of our own: those of the HTTP client, when cancelled, fail by something else first.
+        exchanges.add(exchange);
+        // Our own futures: a cancelled future of the HTTP client first fails with another exception.
         CompletableFuture<Reply> answered = new CompletableFuture<>();
         CompletableFuture<Reply> result = new CompletableFuture<>();
         exchange.thenApply(ConsulHttp::reply).whenComplete((reply, failure) -> {
@@ -94,13 +95,14 @@ final class ConsulHttp {
                 answered.completeExceptionally(failure);
             }
         });
-        // The HTTP client's own time-out ends with the headers.
+        // The time-out of the HTTP client covers only the headers.
         answered.orTimeout(timeoutMillis + BODY_MILLIS, TimeUnit.MILLISECONDS);
         answered.whenComplete((reply, failure) -> {
-            underWay.remove(exchange);
-            boolean cancelled = result.isCancelled() || connection == null; // by us: no fault of the agent
+            exchanges.remove(exchange);
+            boolean cancelled = result.isCancelled() || connection == null; // cancelled by us, not a fault of the agent
             if (!cancelled && (failure != null || reply.status() >= 500)) {
-                agent.compareAndSet(number, (number + 1) % open.agents().size()); // before anybody asks again
+                agent.compareAndSet(
+                        number, (number + 1) % open.agents().size()); // before the caller can send another request
             }
             if (failure == null) {
                 result.complete(reply);
@@ -128,7 +130,7 @@ final class ConsulHttp {
                                 ? HttpRequest.BodyPublishers.noBody()
                                 : HttpRequest.BodyPublishers.ofString(body));
         if (!"https".equals(address.getScheme())) {
-            request.version(HttpClient.Version.HTTP_1_1); // an agent does not know the upgrade to HTTP/2
+            request.version(HttpClient.Version.HTTP_1_1); // agents do not support the upgrade to HTTP/2
         }
         if (open.token() != null) {
             request.header("X-Consul-Token", checked(open.token().get()));
@@ -136,11 +138,11 @@ final class ConsulHttp {
         return request.build();
     }
 
-    /** The HTTP client would repeat a bad one in its message. */
+    /** The message of the HTTP client would contain an invalid token. */
     private static String checked(String token) {
         if (token.isEmpty() || token.chars().anyMatch(c -> c <= ' ' || c >= 0x7f)) {
             throw new LockConfigurationException(
-                    "the ACL token is empty or has a character that no token has; correct where it comes from");
+                    "the ACL token is empty or has an invalid character; correct its source");
         }
         return token;
     }
@@ -150,22 +152,22 @@ final class ConsulHttp {
         return new Reply(response.statusCode(), index, response.body());
     }
 
-    /** Ends what is under way, and the HTTP client if it is our own. */
+    /** Cancels the running requests, and closes the HTTP client if it is our own. */
     void close() {
         ConsulConnection open = connection;
         connection = null;
-        underWay.forEach(exchange -> exchange.cancel(true));
+        exchanges.forEach(exchange -> exchange.cancel(true));
         if (open != null) {
             open.closer().run();
         }
     }
 
-    /** The request's time was over before it could be sent. */
+    /** The time of the request ended before it could be sent. */
     static final class NotSentException extends TimeoutException {
         private static final long serialVersionUID = 1;
 
         NotSentException() {
-            super("too many requests were under way");
+            super("too many requests were in flight");
         }
     }
 }

@@ -6,10 +6,10 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * Where things are in Consul. A lock is {@code <prefix><name>}, its name percent-encoded; the epoch of a session, which exists
- * only after trouble, is {@code <prefix>~<session>}. No encoded name has a {@code ~}.
+ * The keys in Consul. A lock is {@code <prefix><name>}, with the name percent-encoded. The epoch of a session is {@code
+ * <prefix>~<session>}; it exists only after an attempt without an answer. No encoded name contains a {@code ~}.
  *
- * @param prefix what all keys begin with
+ * @param prefix the start of all keys
  */
 record ConsulKeys(String prefix) {
     private static final int MAX_PREFIX = 128;

@@ -20,24 +20,26 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Locks in Consul's key-value store. One transaction acquires: the key of the lock is absent, and is made on a session.
+ * Locks in Consul's key-value store. One transaction acquires: it requires the key of the lock to be absent, and
+ * creates it on a session.
  *
  * <ol>
- *   <li>Whose clock ends a grant? The leader's: a session ends after its TTL at the earliest, after about twice its TTL as a rule.
- *       This process counts the TTL from before it sent the last renewal that was acknowledged.
- *   <li>What makes tokens rise? A token is the raft index of the transaction, which rises for the whole cluster, over
- *       deletions, restarts and leaders. The key's own {@code LockIndex} begins anew when the key is deleted.
- *   <li>What if the reply to an attempt is lost? The next attempt finds the key, and reads whether it is its own.
- *   <li>What if an attempt arrives after its abandonment? Each attempt checks its session's epoch, and an abandonment with
- *       unanswered attempts begins a new one first. A late attempt changes nothing.
- *   <li>What if a session is ended early, by an operator or an agent that leaves? The lock-delay keeps others away, except for an
- *       attempt that has passed the leader's check of the delay and is not committed yet: it is granted at once, while the first
- *       holder still counts itself valid. Its token is higher. An end by the TTL has no such gap.
- *   <li>What can the store forget? What a majority has written, nothing; a development agent forgets everything.
+ * <li>Whose clock ends a grant? The leader's: a session ends after its TTL at the earliest, usually after about twice
+ *       its TTL. This process counts the TTL from before it sent the last acknowledged renewal.
+ * <li>Why do tokens increase? A token is the raft index of the transaction, which increases for the whole cluster,
+ *       across deletions, restarts and leaders. The key's own {@code LockIndex} starts again when the key is deleted.
+ * <li>What if the reply to an attempt is lost? The next attempt finds the key, and reads whether it is its own.
+ * <li>What if an attempt arrives after its abandonment? Each attempt checks its session's epoch, and an abandonment
+ *       with unanswered attempts first starts a new epoch. A late attempt changes nothing.
+ * <li>What if a session is ended early, by an operator or an agent that leaves? The lock-delay keeps other clients
+ *       away. The exception is an attempt that has passed the leader's check of the delay and is not committed yet: it
+ *       is granted at once, while the first holder still counts its lease as valid. Its token is higher. An end by the
+ *       TTL has no such gap.
+ * <li>What can the store lose? Nothing that a majority has written; a development agent loses everything at a restart.
  * </ol>
  */
 final class ConsulLockBackend implements LockBackend {
-    /** Only a safety net: the signal is prompt. */
+    /** Only a safety net, since notifications are prompt. */
     private static final long POLL_MILLIS = 10_000;
 
     private static final long CLOSE_MILLIS = 2_000;
@@ -52,10 +54,9 @@ final class ConsulLockBackend implements LockBackend {
     private final ConsulRemovals removals;
     private final KeyWatches watches;
 
-    ConsulLockBackend(
-            ConsulConnection connection, ConsulKeys keys, Duration shortestTtl, @Nullable Duration lockDelay) {
+    ConsulLockBackend(ConsulConnection connection, ConsulKeys keys, Duration minTtl, @Nullable Duration lockDelay) {
         info = BackendInfo.named("consul")
-                .minLeaseMillis(shortestTtl.toMillis())
+                .minLeaseMillis(minTtl.toMillis())
                 .pollMinMillis(POLL_MILLIS)
                 .pollMaxMillis(POLL_MILLIS)
                 .build();
@@ -90,7 +91,7 @@ final class ConsulLockBackend implements LockBackend {
                 removals.abandon(acquisition, Deadline.in(timeoutMillis).goingFirst()));
     }
 
-    /** What a lost grant may have left is removed in the background. */
+    /** Also removes in the background what lost grants may have left. */
     @Override
     public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
         removals.retryLost(Deadline.in(timeoutMillis).goingFirst());
@@ -130,12 +131,12 @@ final class ConsulLockBackend implements LockBackend {
         return ConsulFailures.TRANSLATOR.translate(operation, stage);
     }
 
-    /** What this client knows of its acquisitions, for tests. */
+    /** The acquisitions of this client, for tests. */
     Acquisitions acquisitions() {
         return acquisitions;
     }
 
-    /** Ends the sessions, which would otherwise stay for twice their TTL, if an agent answers within two seconds. */
+    /** Ends the sessions if an agent answers within two seconds; otherwise they stay for up to twice their TTL. */
     @Override
     public void close() {
         try {
@@ -143,7 +144,7 @@ final class ConsulLockBackend implements LockBackend {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (Exception e) {
-            // They end by themselves.
+            // The sessions expire by themselves.
         } finally {
             http.close();
         }

@@ -21,13 +21,13 @@ import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Connects to {@code consul://[:token@]host[:port][,host[:port]…][/prefix]} and, with TLS, {@code consuls://…}: one agent, or
- * several of the same cluster, of which another is asked when one does not answer.
+ * Connects to {@code consul://[:token@]host[:port][,host[:port]…][/prefix]} and, with TLS, {@code consuls://…}: to one
+ * agent, or to several agents of one cluster. If an agent does not answer, requests go to the next one.
  *
- * <p>The path is what all keys begin with, by default {@code holdfast/}. Parameters: {@code lock-delay} (as {@code 15s} or
+ * <p>The path is the start of all keys, by default {@code holdfast/}. Parameters: {@code lock-delay} (as {@code 15s} or
  * {@code 0s}; see {@link ConsulLocks.Builder#lockDelay}), {@code session-ttl-min} (see {@link
- * ConsulLocks.Builder#sessionTtlMin}), and with TLS {@code ca} (a PEM file with the certificates to trust instead of the
- * platform's), {@code cert} and {@code key} (PEM files with this client's own certificate and PKCS#8 key).
+ * ConsulLocks.Builder#sessionTtlMin}), and with TLS {@code ca} (a PEM file with the certificates to trust instead of
+ * the platform's), {@code cert} and {@code key} (PEM files with this client's own certificate and PKCS#8 key).
  */
 public final class ConsulLockProvider implements LockProvider {
     static final Set<String> SCHEMES = Set.of("consul", "consuls");
@@ -83,7 +83,7 @@ public final class ConsulLockProvider implements LockProvider {
         }
     }
 
-    /** One cheap read, so that a wrong token and an unreachable agent are told now. All agents share the time. */
+    /** Reads one key, so that a wrong token or an unreachable agent is reported now. All agents share the time. */
     private static void probe(ConsulConnection connection, ConsulUri address, String prefix, long timeoutMillis) {
         String key = ConsulKeys.path(new ConsulKeys(prefix).epoch("probe"));
         ConsulHttp http = new ConsulHttp(connection);

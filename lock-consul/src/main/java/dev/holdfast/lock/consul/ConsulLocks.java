@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  */
 public final class ConsulLocks {
-    /** What keys begin with by default. */
+    /** The default start of all keys. */
     static final String DEFAULT_PREFIX = "holdfast/";
 
     private static final Duration MAX_LOCK_DELAY = Duration.ofSeconds(60);
@@ -35,10 +35,11 @@ public final class ConsulLocks {
      * Starts from an HTTP client and the agents' addresses.
      *
      * @param client not closed by the lock client; its executor runs short, non-blocking code only
-     * @param agents one agent or more of one cluster, such as {@code http://127.0.0.1:8500}, without a path; another one is
-     *     asked when one does not answer
+     * @param agents one or more agents of one cluster, such as {@code http://127.0.0.1:8500}, without a path; if an
+     *     agent does not answer, requests go to the next one
      * @return a builder
-     * @throws IllegalArgumentException if there is no address, or one is not http or https, or has more than host and port
+     * @throws IllegalArgumentException if there is no address, or an address is not http or https, or has more than
+     *     host and port
      */
     public static Builder builder(HttpClient client, URI... agents) {
         Objects.requireNonNull(client, "client must not be null");
@@ -95,11 +96,11 @@ public final class ConsulLocks {
         }
 
         /**
-         * Sets where the ACL token comes from; by default no token is sent. It needs the rules {@code key_prefix} with the
-         * prefix and {@code session_prefix ""}, both with policy {@code write}, and no other.
+         * Sets the source of the ACL token; by default no token is sent. The token needs the rules {@code key_prefix}
+         * with the prefix and {@code session_prefix ""}, both with policy {@code write}, and no other.
          *
-         * @param token asked at each request, on any thread, so that the token can change; must be thread-safe and must not
-         *     block
+         * @param token called for each request, on any thread, so that the token can change; must be thread-safe and
+         *     must not block
          * @return this
          * @throws IllegalStateException if already set
          */
@@ -113,11 +114,12 @@ public final class ConsulLocks {
         }
 
         /**
-         * Sets what all keys begin with; by default {@code holdfast/}. Locks of different prefixes are different locks.
+         * Sets the start of all keys; by default {@code holdfast/}. Locks of different prefixes are different locks.
          *
-         * @param prefix 2 to 128 characters of ASCII, the last of them {@code /}; no blanks, no {@code ~}, no empty parts
+         * @param prefix 2 to 128 characters of ASCII, the last of them {@code /}; no blanks, no {@code ~}, no empty
+         *     parts
          * @return this
-         * @throws IllegalArgumentException if it is otherwise
+         * @throws IllegalArgumentException if the prefix is invalid
          * @throws IllegalStateException if already set
          */
         public Builder prefix(String prefix) {
@@ -126,16 +128,17 @@ public final class ConsulLocks {
         }
 
         /**
-         * Sets for how long Consul keeps a lock from everybody after the holder's session has ended without a release: by
-         * its TTL, by an operator, or because the agent's node has left. By default it is the lease, at most 60 s: then a
-         * holder whose session was ended early has noticed, or its lease is over, before the next one is granted (an attempt
-         * that is being committed at that very moment is the exception, see docs/consul.md). A shorter
-         * time hands the locks of crashed holders over earlier, and is safe if nothing but the TTL ends sessions. A release
-         * has no lock-delay.
+         * Sets how long Consul refuses a lock to other clients after the holder's session has ended without a release:
+         * by its TTL, by an operator, or because the agent's node has left. The default is the lease, at most 60 s.
+         * Then a holder whose session was ended early has noticed that, or its lease has ended, before the next client
+         * is granted the lock. The exception is an attempt that is being committed at that moment, see docs/consul.md.
+         *
+         * <p>A shorter delay frees the locks of crashed holders earlier, and is safe if nothing but the TTL ends
+         * sessions. A release has no lock-delay.
          *
          * @param lockDelay from 0 to 60 s
          * @return this
-         * @throws IllegalArgumentException if it is out of this range
+         * @throws IllegalArgumentException if the delay is outside this range
          * @throws IllegalStateException if already set
          */
         public Builder lockDelay(Duration lockDelay) {
@@ -148,12 +151,12 @@ public final class ConsulLocks {
         }
 
         /**
-         * Says what the shortest TTL is that the servers take, which is the shortest lease; by default 10 s, as Consul's own
-         * default is. Set it if {@code session_ttl_min} is set in the configuration of the servers.
+         * Sets the shortest TTL that the servers accept, which is the shortest lease; by default 10 s, like Consul's
+         * own default. Set it if {@code session_ttl_min} is set in the configuration of the servers.
          *
          * @param sessionTtlMin at least 1 ms, at most 24 h
          * @return this
-         * @throws IllegalArgumentException if it is out of this range
+         * @throws IllegalArgumentException if the value is outside this range
          * @throws IllegalStateException if already set
          */
         public Builder sessionTtlMin(Duration sessionTtlMin) {
@@ -167,17 +170,17 @@ public final class ConsulLocks {
         }
 
         /**
-         * Creates the client. It sends nothing to an agent yet.
+         * Creates the client. It sends no request yet.
          *
          * @return an open client
-         * @throws IllegalArgumentException if the default lease is shorter than the shortest TTL, or the default options ask
-         *     for strict order, which Consul does not have
+         * @throws IllegalArgumentException if the default lease is shorter than the shortest TTL, or the default
+         *     options ask for strict order, which Consul does not offer
          */
         public LockClient build() {
             return LockEngine.client(backend(), options == null ? LockClientOptions.defaults() : options);
         }
 
-        /** Makes the backend, without the engine. */
+        /** Creates the backend, without the engine. */
         LockBackend backend() {
             return new ConsulLockBackend(
                     new ConsulConnection(client, agents, token, closer),

@@ -7,7 +7,7 @@ import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
-/** Ends what acquisitions have on the server. Thread-safe; never blocks. */
+/** Removes what acquisitions have on the server. Thread-safe; never blocks. */
 final class ConsulRemovals {
     private static final long NONE = 0;
 
@@ -22,7 +22,7 @@ final class ConsulRemovals {
         this.held = held;
     }
 
-    /** Ends a hold: one request, if all attempts of its acquisition have been answered. */
+    /** Releases a hold, with one request if all attempts of its acquisition have been answered. */
     CompletableFuture<ReleaseResult> release(ConsulHold hold, Deadline deadline) {
         AcquisitionId id = hold.acquisition();
         Acquisitions.Traces traces = acquisitions.traces(id);
@@ -36,7 +36,7 @@ final class ConsulRemovals {
         });
     }
 
-    /** Ends whatever there is; no request at all for an acquisition whose attempts were all refused. */
+    /** Removes everything that the acquisition may have; sends no request if all its attempts were refused. */
     CompletableFuture<Void> abandon(AcquisitionId id, Deadline deadline) {
         Acquisitions.Traces traces = acquisitions.abandon(id);
         if (traces.isEmpty()) {
@@ -49,7 +49,7 @@ final class ConsulRemovals {
         return ended.thenAccept(any -> acquisitions.ended(id));
     }
 
-    /** False if the key was not as it should be; one that was changed by hand is removed too. */
+    /** Returns false if the key was missing or changed; a key that was changed by hand is removed too. */
     private CompletableFuture<Boolean> delete(ConsulHold hold, Deadline deadline) {
         AcquisitionId id = hold.acquisition();
         return held.delete(id.name(), hold.index(), deadline)
@@ -59,8 +59,8 @@ final class ConsulRemovals {
     }
 
     /**
-     * Ends what is left of a hold that was lost: unanswered attempts, and a key that was changed by hand, which would stay
-     * with the session. What fails is tried again at {@link #retryLost}.
+     * Removes what a lost hold may have left: unanswered attempts, and a key that was changed by hand, which would stay
+     * with the session. Failures are retried by {@link #retryLost}.
      */
     void lost(ConsulHold hold, Deadline deadline) {
         AcquisitionId id = hold.acquisition();
@@ -74,7 +74,7 @@ final class ConsulRemovals {
         });
     }
 
-    /** For each renewal: without any, the sessions end, and what is left with them. */
+    /** Called with each renewal. Without renewals the sessions end, and the leftovers end with them. */
     void retryLost(Deadline deadline) {
         for (int i = toRetry.size(); i > 0; i--) {
             ConsulHold hold = toRetry.poll();
@@ -85,8 +85,8 @@ final class ConsulRemovals {
     }
 
     /**
-     * First no unanswered attempt can be carried out any more; then what one of them has made is removed, or the key that was
-     * created at that index. Returns the index of what was removed, {@link #NONE} if there was nothing.
+     * First prevents the execution of unanswered attempts. Then removes the key if one of them created it, or if it was
+     * created at the given index. Returns the index of the removed key, or {@link #NONE} if there was none.
      */
     private CompletableFuture<Long> endUnanswered(
             AcquisitionId id, long created, List<Acquisitions.Sent> unanswered, Deadline deadline) {

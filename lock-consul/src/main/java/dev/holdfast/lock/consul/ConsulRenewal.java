@@ -14,8 +14,9 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One renewal of all due grants: a request for each of their sessions, which is one for each length of lease, and one for up
- * to 64 keys, whether they are as they were. All are sent at once. Thread-safe; never blocks.
+ * Renews all due grants: one request for each of their sessions, of which there is one for each length of lease, and
+ * one request for each group of up to 64 keys, which checks that the keys are unchanged. All are sent at once.
+ * Thread-safe; never blocks.
  */
 final class ConsulRenewal {
     private final Sessions sessions;
@@ -53,7 +54,7 @@ final class ConsulRenewal {
         return ConsulFailures.TRANSLATOR.translate("", stage);
     }
 
-    /** Puts what is wrong with each of the keys, or null if nothing is. */
+    /** Adds the failure of each key, or null if the key is unchanged. */
     private void check(
             List<ConsulHold> some,
             Map<ConsulHold, CompletableFuture<@Nullable RenewResult>> checks,
@@ -86,7 +87,7 @@ final class ConsulRenewal {
         boolean lost = wrong instanceof RenewResult.Lost;
         try {
             if (!Objects.requireNonNull(renewals.get(hold.session())).join()) {
-                // With a session its keys end: a key that is intact contradicts that.
+                // The keys of a session end with it, so an unchanged key contradicts the answer.
                 return lost
                         ? new RenewResult.Lost(LossReason.SESSION_LOST, "Consul has ended its " + hold.session())
                         : new RenewResult.Unknown("Consul does not find its " + hold.session(), null);

@@ -7,11 +7,11 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A session, as this process knows it. Consul ends it by its TTL not before that time has passed since the last renewal
- * reached it, so this process counts from before it sent that renewal. Thread-safe.
+ * A session of this client. Consul ends it no earlier than its TTL after the last renewal has arrived, so this process
+ * counts from before it sent that renewal. Thread-safe.
  */
 final class ConsulSession {
-    /** The epoch of a session whose attempts have all been answered: there is no key for it. */
+    /** The epoch of a session whose attempts have all been answered: it has no epoch key. */
     static final long NO_EPOCH = 0;
 
     private final String id;
@@ -35,19 +35,19 @@ final class ConsulSession {
         return ttlMillis;
     }
 
-    /** A renewal that was sent at that time has been acknowledged. */
+    /** Records that a renewal sent at that time was acknowledged. */
     void confirmed(long sentNanos) {
         if (sentNanos - confirmedNanos > 0) {
-            confirmedNanos = sentNanos; // of two at once either will do: both are true
+            confirmedNanos = sentNanos; // either of two concurrent values is correct
         }
     }
 
-    /** For how long the session lasts at least, counted from a given time; may be negative. */
+    /** How long the session lasts at least, counted from a given time; may be negative. */
     long leftMillis(long fromNanos) {
         return ttlMillis - Math.max(0, TimeUnit.NANOSECONDS.toMillis(fromNanos - confirmedNanos + 999_999));
     }
 
-    /** Consul has said that there is no such session. */
+    /** Marks the session as ended: Consul reported that it does not exist. */
     void end() {
         ended = true;
     }
@@ -56,12 +56,12 @@ final class ConsulSession {
         return ended;
     }
 
-    /** What an attempt has to find, so that it is not late. */
+    /** The epoch that an attempt requires, so that late attempts fail. */
     long epoch() {
         return epoch.get();
     }
 
-    /** Answers to two writes may come in any order. */
+    /** Takes the maximum, since answers to two writes may arrive in any order. */
     void raiseEpoch(long index) {
         epoch.accumulateAndGet(index, Math::max);
     }

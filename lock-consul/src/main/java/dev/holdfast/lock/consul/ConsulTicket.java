@@ -4,8 +4,8 @@ import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Ticket;
 
 /**
- * A waiter. It has nothing on the server.
+ * The ticket of a waiter, which has nothing on the server.
  *
- * @param acquisition whose it is
+ * @param acquisition the acquisition that waits
  */
 record ConsulTicket(AcquisitionId acquisition) implements Ticket {}

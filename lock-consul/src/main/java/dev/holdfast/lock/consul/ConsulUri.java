@@ -30,10 +30,10 @@ record ConsulUri(LockUri uri) {
         uri.refuseFragment();
         if (uri.user().isPresent()
                 && (!uri.user().get().isEmpty() || uri.password().orElse("").isEmpty())) {
-            throw uri.malformed("Consul knows no users; write an ACL token as :token@host");
+            throw uri.malformed("Consul has no users; write an ACL token as :token@host");
         }
         if (uri.password().orElse("").chars().anyMatch(c -> c <= ' ' || c >= 0x7f)) {
-            throw uri.malformed("the ACL token has a character that no token has");
+            throw uri.malformed("the ACL token has an invalid character");
         }
         ConsulUri address = new ConsulUri(uri);
         if (!address.tls()) {
@@ -60,7 +60,7 @@ record ConsulUri(LockUri uri) {
                 .toList();
     }
 
-    /** What is connected to. */
+    /** The agents to connect to. */
     ConnectDiagnosis.Target target() {
         return new ConnectDiagnosis.Target(
                 toString(),
@@ -71,7 +71,7 @@ record ConsulUri(LockUri uri) {
                 tls() ? "consul://" : "consuls://");
     }
 
-    /** What all keys begin with: the path, with a slash at its end. */
+    /** The start of all keys: the path, with a slash at its end. */
     String prefix() {
         String path = uri.path().startsWith("/") ? uri.path().substring(1) : uri.path();
         if (path.isEmpty()) {
@@ -79,7 +79,7 @@ record ConsulUri(LockUri uri) {
         }
         try {
             return new ConsulKeys(path.endsWith("/") ? path : path + "/").prefix();
-        } catch (IllegalArgumentException e) { // which repeats it
+        } catch (IllegalArgumentException e) { // its message contains the path
             throw uri.malformed(
                     "its path cannot begin keys; use up to 127 ASCII characters without blanks, ~ and empty parts");
         }
@@ -89,7 +89,7 @@ record ConsulUri(LockUri uri) {
         return uri.parameter(name);
     }
 
-    /** A time as Consul writes it, in seconds or milliseconds. */
+    /** A duration in the format of Consul, in seconds or milliseconds. */
     Optional<Duration> time(String name) {
         return uri.parameter(name).map(text -> {
             Matcher matcher = TIME.matcher(text);
@@ -101,7 +101,7 @@ record ConsulUri(LockUri uri) {
         });
     }
 
-    /** Without token and parameters. */
+    /** Omits the token and the parameters. */
     @Override
     public String toString() {
         return uri.toString();

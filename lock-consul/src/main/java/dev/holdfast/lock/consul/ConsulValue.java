@@ -8,11 +8,11 @@ import java.time.Instant;
 import java.util.Base64;
 
 /**
- * What a lock's key says: {@code <owner> <milliseconds> <identity>}. Immutable.
+ * The value of a lock's key: {@code <owner> <milliseconds> <identity>}. Immutable.
  *
- * @param owner the acquisition, as text; empty if this library did not write the value
- * @param sinceMillis when it was asked for, by the holder's wall clock, for people
- * @param identity who holds
+ * @param owner the owner id as text; empty if another program wrote the value
+ * @param sinceMillis the time of the attempt by the holder's wall clock, for display
+ * @param identity the holder
  */
 record ConsulValue(String owner, long sinceMillis, Identity identity) {
 
@@ -34,8 +34,8 @@ record ConsulValue(String owner, long sinceMillis, Identity identity) {
         return new ConsulValue("", 0, Identity.decode(text));
     }
 
-    boolean isOf(OwnerId anyone) {
-        return owner.equals(anyone.toString());
+    boolean isOf(OwnerId other) {
+        return owner.equals(other.toString());
     }
 
     HolderInfo holder(long token) {

@@ -3,10 +3,10 @@ package dev.holdfast.lock.consul;
 import java.util.concurrent.TimeUnit;
 
 /**
- * When a call of the engine has to be answered, however many requests it makes, and whether those go first. Immutable.
+ * The deadline of an engine call, which may send several requests, and their priority. Immutable.
  *
  * @param nanos by {@link System#nanoTime}
- * @param first whether its requests go before those that acquire: what keeps or ends locks must not wait behind them
+ * @param first whether its requests precede attempts to acquire: renewals and releases must not wait behind those
  */
 record Deadline(long nanos, boolean first) {
 
@@ -14,12 +14,12 @@ record Deadline(long nanos, boolean first) {
         return new Deadline(System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis), false);
     }
 
-    /** The same time; its requests go first. */
+    /** The same deadline, with priority. */
     Deadline goingFirst() {
         return new Deadline(nanos, true);
     }
 
-    /** At least 1, so that a late request still has a time-out. */
+    /** The remaining time, at least 1, so that a late request still has a time-out. */
     long leftMillis() {
         return Math.max(1, TimeUnit.NANOSECONDS.toMillis(nanos - System.nanoTime()));
     }

@@ -3,7 +3,7 @@ package dev.holdfast.lock.consul;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletionException;
 
-/** Checked exceptions within stages. */
+/** Calls code with checked exceptions inside completion stages. */
 final class Failing {
     private Failing() {}
 

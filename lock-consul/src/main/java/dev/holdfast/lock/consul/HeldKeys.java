@@ -15,17 +15,17 @@ final class HeldKeys {
         this.keys = keys;
     }
 
-    /** Reads it from the leader; null if nobody holds the lock. */
+    /** Reads the key from the leader; null if the lock is free. */
     CompletableFuture<Reply.@Nullable Entry> read(String name, Deadline deadline) {
         return http.get(ConsulKeys.path(keys.lock(name)) + "?consistent", deadline)
                 .thenApply(reply -> Failing.run(() -> reply.expect(Reply.OK, Reply.NOT_FOUND))
                         .entry());
     }
 
-    /** Removes it if it has this index still. False if it has not. */
+    /** Removes the key if it still has this index, and returns whether it did. */
     CompletableFuture<Boolean> delete(String name, long index, Deadline deadline) {
         String key = keys.lock(name);
-        // Consul calls it a success to delete what does not exist: hence the check.
+        // Consul reports success for deleting a missing key: hence the check.
         Transaction transaction = new Transaction().checkIndex(key, index).delete(key, index);
         return sessions.transact(transaction, false, deadline).thenApply(Transaction.Outcome::done);
     }

@@ -10,8 +10,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The one query for all waiters of a name in this client: it tells them when the key is not there. It blocks at the agent until
- * the key changes; after a failure, it begins anew. Thread-safe; never blocks.
+ * The only query for all waiters of a name in this client; it notifies them when the key is absent. The agent answers
+ * it when the key changes. After a failure, the query restarts. Thread-safe; never blocks.
  */
 final class KeyWatch {
     private static final long WAIT_SECONDS = 60;
@@ -20,13 +20,13 @@ final class KeyWatch {
 
     private static final long LOOK_MILLIS = 5_000;
 
-    /** A query on an absent key ends at each write near it. */
+    /** A query on an absent key returns at each write to a neighbouring key. */
     private static final long ABSENT_PAUSE_MILLIS = 100;
 
-    /** Between queries that do not block: beyond the bound, or because something between answers from its memory. */
+    /** The pause between non-blocking queries: beyond the limit, or if a proxy answers from its cache. */
     private static final long PLAIN_PAUSE_MILLIS = 1_000;
 
-    private static final long LONGEST_PAUSE_MILLIS = 5_000;
+    private static final long MAX_PAUSE_MILLIS = 5_000;
 
     private final String path;
     private final ConsulHttp http;
@@ -35,15 +35,15 @@ final class KeyWatch {
     private final ReentrantLock lock = new ReentrantLock();
     private final List<Runnable> waiters = new ArrayList<>();
     private @Nullable CompletableFuture<Reply> query;
-    private boolean begun;
+    private boolean started;
     private boolean ended;
     private boolean absent;
     private int failures;
 
     /**
-     * Creates one that does nothing yet.
+     * Creates a watch without a query.
      *
-     * @param blocking how many queries may block at once; beyond it, they ask once a second
+     * @param blocking limits the number of blocking queries; beyond the limit, a watch polls once a second
      * @param onEnd called when the last waiter has left
      */
     KeyWatch(String key, ConsulHttp http, RequestGate blocking, Runnable onEnd) {
@@ -56,24 +56,24 @@ final class KeyWatch {
     /** Adds a waiter; null if the watch has ended. */
     @Nullable Subscription add(Runnable onMaybeFree) {
         Runnable waiter = () -> onMaybeFree.run(); // one object for each subscription
-        boolean begin;
-        boolean call;
+        boolean start;
+        boolean notifyNow;
         lock.lock();
         try {
             if (ended) {
                 return null;
             }
             waiters.add(waiter);
-            begin = !begun;
-            begun = true;
-            call = absent;
+            start = !started;
+            started = true;
+            notifyNow = absent;
         } finally {
             lock.unlock();
         }
-        if (begin) {
+        if (start) {
             ask(0);
-        } else if (call) {
-            tell(waiter);
+        } else if (notifyNow) {
+            notifyWaiter(waiter);
         }
         return () -> remove(waiter);
     }
@@ -88,24 +88,24 @@ final class KeyWatch {
     }
 
     private void remove(Runnable waiter) {
-        CompletableFuture<Reply> underWay;
+        CompletableFuture<Reply> running;
         lock.lock();
         try {
             if (!waiters.remove(waiter) || !waiters.isEmpty()) {
                 return;
             }
             ended = true;
-            underWay = query;
+            running = query;
         } finally {
             lock.unlock();
         }
         onEnd.run();
-        if (underWay != null) {
-            underWay.cancel(true);
+        if (running != null) {
+            running.cancel(true);
         }
     }
 
-    /** Asks for what has happened since an index; 0: for what there is now. */
+    /** Queries changes since an index; 0 reads the current state. */
     private void ask(long index) {
         boolean blocks = index > 0 && blocking.tryEnter();
         long askedNanos = System.nanoTime();
@@ -138,7 +138,7 @@ final class KeyWatch {
         int status = reply == null ? 0 : reply.status();
         boolean usable = status == Reply.OK || status == Reply.NOT_FOUND;
         boolean free = status == Reply.NOT_FOUND;
-        List<Runnable> told;
+        List<Runnable> notified;
         long pauseMillis;
         lock.lock();
         try {
@@ -147,18 +147,18 @@ final class KeyWatch {
             }
             failures = usable ? 0 : failures + 1;
             absent = free;
-            told = free ? List.copyOf(waiters) : List.of();
+            notified = free ? List.copyOf(waiters) : List.of();
             pauseMillis = pause(usable, free, prompt);
         } finally {
             lock.unlock();
         }
-        told.forEach(KeyWatch::tell);
+        notified.forEach(KeyWatch::notifyWaiter);
         long next = usable && reply != null ? next(asked, reply.index()) : 0;
         later(pauseMillis).execute(() -> ask(next));
     }
 
-    /** Its own fault must not end the query for the others. */
-    private static void tell(Runnable waiter) {
+    /** Notifies a waiter. An exception of one waiter must not end the query for the others. */
+    private static void notifyWaiter(Runnable waiter) {
         try {
             waiter.run();
         } catch (RuntimeException e) {
@@ -173,12 +173,12 @@ final class KeyWatch {
 
     private long pause(boolean usable, boolean free, boolean prompt) {
         if (!usable) {
-            return Math.min(LONGEST_PAUSE_MILLIS, 50L << Math.min(failures, 10));
+            return Math.min(MAX_PAUSE_MILLIS, 50L << Math.min(failures, 10));
         }
         return !prompt ? PLAIN_PAUSE_MILLIS : free ? ABSENT_PAUSE_MILLIS : 0;
     }
 
-    /** An index that goes backwards, or is not positive, means to begin anew, as Consul's manual says. */
+    /** An index that decreases or is not positive restarts the query, as Consul's manual requires. */
     private static long next(long asked, long index) {
         return index < asked ? 0 : Math.max(1, index);
     }

@@ -4,9 +4,12 @@ import dev.holdfast.lock.spi.Subscription;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** One {@link KeyWatch} for each name that this client waits for. Thread-safe; never blocks. */
+/** Has one {@link KeyWatch} for each name that this client waits for. Thread-safe; never blocks. */
 final class KeyWatches {
-    /** An agent takes 200 connections of one client at once by default, and each blocking query in clear text has its own. */
+    /**
+     * By default an agent accepts 200 concurrent connections of one client, and each blocking query without TLS needs
+     * its own.
+     */
     private static final int BLOCKING_AT_ONCE = 64;
 
     private final ConsulHttp http;
@@ -38,7 +41,7 @@ final class KeyWatches {
                 () -> byName.computeIfPresent(name, (key, watch) -> watch.hasEnded() ? null : watch));
     }
 
-    /** How many names are waited for, for tests. */
+    /** The number of names that have waiters, for tests. */
     int size() {
         return byName.size();
     }

@@ -10,8 +10,9 @@ import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The JDK's HTTP client with at most two daemon threads for callbacks, which end when idle, and the client's own selector
- * thread. Since Java 21 that one ends by {@link #close}; before, when the client is garbage.
+ * The JDK's HTTP client with at most two daemon threads for callbacks, which end when idle, and the client's own
+ * selector thread. Since Java 21 {@link #close} ends the selector thread; before, it ends when the client is garbage
+ * collected.
  */
 final class OwnHttpClient {
     private static final int THREADS = 2;
@@ -30,7 +31,7 @@ final class OwnHttpClient {
         HttpClient.Builder builder = HttpClient.newBuilder()
                 .connectTimeout(connectTimeout)
                 .executor(executor)
-                .followRedirects(HttpClient.Redirect.NEVER); // a redirect would take the token elsewhere
+                .followRedirects(HttpClient.Redirect.NEVER); // a redirect would send the token to another server
         if (tls != null) {
             builder.sslContext(tls);
         }

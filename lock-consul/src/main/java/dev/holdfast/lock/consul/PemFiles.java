@@ -32,7 +32,7 @@ final class PemFiles {
 
     private PemFiles() {}
 
-    /** A context of what is given; null if nothing is, which means the platform's own. */
+    /** Creates a context from the given files; null if there is none, for the platform's own. */
     static @Nullable SSLContext context(@Nullable Path ca, @Nullable Path certificate, @Nullable Path key)
             throws IOException, GeneralSecurityException {
         if (ca == null && certificate == null) {
@@ -90,7 +90,7 @@ final class PemFiles {
             try {
                 return KeyFactory.getInstance(algorithm).generatePrivate(encoded);
             } catch (InvalidKeySpecException e) {
-                // of another kind
+                // The key has another algorithm.
             }
         }
         throw new InvalidKeySpecException("the key is neither RSA nor EC");

@@ -7,10 +7,10 @@ import com.google.gson.JsonParser;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What an agent answered. Immutable.
+ * The answer of an agent. Immutable.
  *
- * @param status of HTTP
- * @param index of the header {@code X-Consul-Index}; 0 without one
+ * @param status the HTTP status
+ * @param index the header {@code X-Consul-Index}; 0 without one
  * @param body the text
  */
 record Reply(int status, long index, String body) {
@@ -43,13 +43,13 @@ record Reply(int status, long index, String body) {
     }
 
     /**
-     * A key.
+     * An entry of the key-value store.
      *
-     * @param key its name
-     * @param createIndex the raft index of the transaction that made it
-     * @param modifyIndex the raft index of the last change
-     * @param session who holds it; empty if nobody does
-     * @param value as Consul encodes it
+     * @param key the key
+     * @param createIndex the raft index of the transaction that created it
+     * @param modifyIndex the raft index of its last change
+     * @param session the session that holds it; empty if none does
+     * @param value the value, as Consul encodes it
      */
     record Entry(String key, long createIndex, long modifyIndex, String session, String value) {
         static Entry of(JsonObject json) {

@@ -6,14 +6,15 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 
 /**
- * Lets so many requests be under way at once; the others wait in line, or in the one that goes first. An agent closes the connections of a client that has
- * more than 200, and HTTP/1.1 needs one for each request. Thread-safe; never blocks.
+ * Limits the number of concurrent requests. The others wait in two queues, one of which has priority. An agent closes
+ * the connections of a client that has more than 200, and HTTP/1.1 needs one for each request. Thread-safe; never
+ * blocks.
  */
 final class RequestGate {
     private final ReentrantLock lock = new ReentrantLock();
-    private final Queue<BooleanSupplier> firstLine = new ArrayDeque<>();
-    private final Queue<BooleanSupplier> line = new ArrayDeque<>();
-    private boolean beginning;
+    private final Queue<BooleanSupplier> priorityQueue = new ArrayDeque<>();
+    private final Queue<BooleanSupplier> queue = new ArrayDeque<>();
+    private boolean starting;
     private int free;
 
     RequestGate(int size) {
@@ -21,22 +22,22 @@ final class RequestGate {
     }
 
     /**
-     * Begins it now, or when others have left.
+     * Starts a request now, or when others have left.
      *
-     * @param first whether it goes before those that are not
-     * @param request returns false if it need not begin any more; then it is out again
+     * @param first whether it precedes requests without priority
+     * @param request returns false if it need not start any more; then its permit is returned
      */
     void enter(boolean first, BooleanSupplier request) {
         lock.lock();
         try {
-            (first ? firstLine : line).add(request);
+            (first ? priorityQueue : queue).add(request);
         } finally {
             lock.unlock();
         }
-        begin();
+        start();
     }
 
-    /** Whether one more may come in at once; the caller leaves again. */
+    /** Enters at once if possible; then the caller must leave again. */
     boolean tryEnter() {
         lock.lock();
         try {
@@ -50,7 +51,7 @@ final class RequestGate {
         }
     }
 
-    /** One request has ended. */
+    /** A request has ended. */
     void leave() {
         lock.lock();
         try {
@@ -58,18 +59,21 @@ final class RequestGate {
         } finally {
             lock.unlock();
         }
-        begin();
+        start();
     }
 
-    /** One thread at a time, and no recursion: thousands in the line may be out of time, or fail at once. */
-    private void begin() {
+    /**
+     * Starts waiting requests. Only one thread does so at a time, without recursion, since thousands of waiting
+     * requests may be overdue or fail at once.
+     */
+    private void start() {
         boolean left = false;
         lock.lock();
         try {
-            if (beginning) {
-                return; // whoever begins others, this thread perhaps, sees what has changed
+            if (starting) {
+                return; // the thread that starts requests, perhaps this one, sees the change
             }
-            beginning = true;
+            starting = true;
         } finally {
             lock.unlock();
         }
@@ -78,25 +82,25 @@ final class RequestGate {
             lock.lock();
             try {
                 free += left ? 1 : 0;
-                Queue<BooleanSupplier> from = firstLine.isEmpty() ? line : firstLine;
+                Queue<BooleanSupplier> from = priorityQueue.isEmpty() ? queue : priorityQueue;
                 next = free == 0 ? null : from.poll();
                 if (next == null) {
-                    beginning = false;
+                    starting = false;
                     return;
                 }
                 free--;
             } finally {
                 lock.unlock();
             }
-            left = !begins(next);
+            left = !starts(next);
         }
     }
 
-    private static boolean begins(BooleanSupplier request) {
+    private static boolean starts(BooleanSupplier request) {
         try {
             return request.getAsBoolean();
         } catch (RuntimeException e) {
-            return false; // requests report their failures themselves; the gate must go on
+            return false; // requests report their own failures; the gate must continue
         }
     }
 }

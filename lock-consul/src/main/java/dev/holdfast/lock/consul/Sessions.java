@@ -14,9 +14,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
-/** One session for all locks of this client that have the same lease. Thread-safe; never blocks. */
+/** Has one session for all locks of this client with the same lease. Thread-safe; never blocks. */
 final class Sessions {
-    /** The longest TTL that Consul takes. */
+    /** The longest TTL that Consul accepts. */
     static final long MAX_TTL_MILLIS = Duration.ofHours(24).toMillis();
 
     private static final long MAX_LOCK_DELAY_MILLIS = Duration.ofSeconds(60).toMillis();
@@ -26,13 +26,13 @@ final class Sessions {
     private final @Nullable Duration lockDelay;
     private final ReentrantLock lock = new ReentrantLock();
     private final Map<Long, CompletableFuture<ConsulSession>> newest = new HashMap<>();
-    /** Those that may still be there, by their ids. */
+    /** The sessions that may still exist, by their ids. */
     private final Map<String, ConsulSession> all = new ConcurrentHashMap<>();
 
     /**
-     * Creates one without sessions.
+     * Creates a pool without sessions.
      *
-     * @param lockDelay for how long Consul keeps a lock from others whose session has ended; null: for its lease
+     * @param lockDelay how long Consul refuses a lock to other clients after its session has ended; null for the lease
      */
     Sessions(ConsulHttp http, ConsulKeys keys, @Nullable Duration lockDelay) {
         this.http = http;
@@ -40,7 +40,7 @@ final class Sessions {
         this.lockDelay = lockDelay;
     }
 
-    /** A session that has not expired by our count; made if there is none. */
+    /** Returns a session that has not expired by our count; creates one if there is none. */
     CompletableFuture<ConsulSession> usable(long leaseMillis, Identity identity, Deadline deadline) {
         long ttlMillis = Math.min(MAX_TTL_MILLIS, leaseMillis);
         CompletableFuture<ConsulSession> made = new CompletableFuture<>();
@@ -82,7 +82,7 @@ final class Sessions {
         body.addProperty("TTL", ttlMillis + "ms");
         body.addProperty("LockDelay", delayMillis + "ms");
         body.addProperty("Behavior", "delete");
-        body.add("NodeChecks", new JsonArray()); // no health check ends it, only time
+        body.add("NodeChecks", new JsonArray()); // no health check ends it, only its TTL
         body.add("ServiceChecks", new JsonArray());
         long sentNanos = System.nanoTime();
         return http.put("/v1/session/create", body.toString(), deadline).thenApply(reply -> {
@@ -98,12 +98,12 @@ final class Sessions {
         });
     }
 
-    /** Finds a session of this client that may still be there. */
+    /** Returns a session of this client that may still exist, or null. */
     @Nullable ConsulSession find(String id) {
         return all.get(id);
     }
 
-    /** Renews it; false if Consul says that it does not have it any more, which a transaction has to confirm. */
+    /** Renews a session; false if Consul does not find it, which a transaction has to confirm. */
     CompletableFuture<Boolean> renew(ConsulSession session, Deadline deadline) {
         long sentNanos = System.nanoTime();
         return http.put("/v1/session/renew/" + session.id(), "", deadline).thenApply(reply -> {
@@ -116,25 +116,25 @@ final class Sessions {
     }
 
     /**
-     * Makes all attempts fail that have been sent on this session and have not been carried out yet. An attempt finds the
-     * session's epoch as its sender last knew it, or it changes nothing. False if Consul does not have the session any more,
-     * with which no attempt can succeed.
+     * Starts a new epoch, so that all attempts fail that were sent on this session and not executed yet. An attempt
+     * changes nothing unless the session's epoch is the one that its sender expected. Returns false if Consul does not
+     * find the session; then no attempt on it can succeed.
      */
     CompletableFuture<Boolean> newEpoch(ConsulSession session, Deadline deadline) {
         CompletableFuture<Boolean> result = new CompletableFuture<>();
-        CompletableFuture<Boolean> underWay = session.newEpoch().compareAndExchange(null, result);
-        if (underWay != null) {
-            return underWay.copy();
+        CompletableFuture<Boolean> running = session.newEpoch().compareAndExchange(null, result);
+        if (running != null) {
+            return running.copy();
         }
-        // A value that was never there: Consul does not count a write that changes nothing.
+        // A new random value, because Consul does not count a write that changes nothing.
         String value =
                 Base64.getEncoder().encodeToString(OwnerId.random().toString().getBytes(StandardCharsets.US_ASCII));
         Transaction write = new Transaction().lock(keys.epoch(session.id()), session.id(), value);
         transact(write, false, deadline.goingFirst())
-                // Before the epoch rises: whoever sends an attempt with it, and then asks for a newer one, must not get
-                // this one.
+                // Before the epoch increases: a caller that sends an attempt with the new epoch and then asks for a
+                // newer one must not get this one.
                 .whenComplete((outcome, failure) -> session.newEpoch().set(null))
-                .thenApply(outcome -> Failing.run(() -> risen(session, outcome)))
+                .thenApply(outcome -> Failing.run(() -> raised(session, outcome)))
                 .whenComplete((valid, failure) -> {
                     if (failure == null) {
                         result.complete(valid);
@@ -145,7 +145,7 @@ final class Sessions {
         return result;
     }
 
-    private boolean risen(ConsulSession session, Transaction.Outcome outcome) throws ConsulException {
+    private boolean raised(ConsulSession session, Transaction.Outcome outcome) throws ConsulException {
         if (outcome.done()) {
             session.raiseEpoch(outcome.written(keys.epoch(session.id())).modifyIndex());
             return true;
@@ -157,7 +157,7 @@ final class Sessions {
         throw new ConsulException(Reply.CONFLICT, outcome.refusals().values().toString());
     }
 
-    /** What an attempt on this session has to find. */
+    /** The conditions of an attempt on this session. */
     Transaction attempt(ConsulSession session, long epoch) {
         String key = keys.epoch(session.id());
         return epoch == ConsulSession.NO_EPOCH
@@ -170,13 +170,13 @@ final class Sessions {
                 .thenApply(reply -> Failing.run(() -> Transaction.Outcome.of(reply.expect(Reply.OK, Reply.CONFLICT))));
     }
 
-    /** Consul has said that it does not have it. */
+    /** Records that Consul does not find the session. */
     void ended(ConsulSession session) {
         session.end();
         all.remove(session.id());
     }
 
-    /** Ends all, and with them what may still be held on them. */
+    /** Ends all sessions, and with them the locks that they still hold. */
     CompletableFuture<Void> close(Deadline deadline) {
         return CompletableFuture.allOf(all.keySet().stream()
                 .map(id -> http.put("/v1/session/destroy/" + id, "", deadline.goingFirst()))

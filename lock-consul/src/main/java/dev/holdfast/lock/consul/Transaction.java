@@ -14,10 +14,10 @@ final class Transaction {
     /** What one transaction may have in all supported versions. */
     static final int MAX_OPERATIONS = 64;
 
-    /** Consul answers this like a condition that does not hold. Names of keys have no blanks. */
+    /** Consul reports these like an unmet condition. Key names contain no blanks. */
     private static final Pattern DENIED = Pattern.compile("Permission denied|ACL not found");
 
-    /** What Consul says of conditions that do not hold. */
+    /** Consul's messages for unmet conditions. */
     private static final Pattern REFUSED = Pattern.compile("^key .* exists$"
             + "|^failed (index check for|to check index,) key "
             + "|^failed to delete key .*, index is stale$"
@@ -68,17 +68,18 @@ final class Transaction {
     }
 
     /**
-     * What became of a transaction.
+     * The outcome of a transaction.
      *
      * @param entries the keys that operations have written, or have checked and found; empty if it was refused
-     * @param refusals why each operation was refused, by its number; empty if it was carried out
+     * @param refusals the reason of each refused operation, by its number; empty if it was executed
      */
     record Outcome(List<Reply.Entry> entries, Map<Integer, String> refusals) {
 
         /**
-         * Reads an answer.
+         * Parses an answer.
          *
-         * @throws ConsulException if Consul has not judged the conditions: the token lacks a right, or anything unknown
+         * @throws ConsulException if Consul did not evaluate the conditions: the token lacks a right, or the message is
+         *     unknown
          */
         static Outcome of(Reply reply) throws ConsulException {
             JsonObject json = reply.json().getAsJsonObject();
@@ -109,7 +110,7 @@ final class Transaction {
             return element == null || element.isJsonNull() ? new JsonArray() : element.getAsJsonArray();
         }
 
-        /** What a transaction that was carried out has written there. */
+        /** The entry that an executed transaction has written for a key. */
         Reply.Entry written(String key) {
             return entries.stream()
                     .filter(entry -> entry.key().equals(key))

@@ -8,7 +8,7 @@ import dev.holdfast.lock.testkit.BackendDriver;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
-/** What is remembered of attempts, for how long, and what an abandonment changes. */
+/** Which attempts are recorded, for how long, and what an abandonment changes. */
 final class AcquisitionsTest {
     private final AcquisitionId id = BackendDriver.newAcquisition("a");
     private final AcquisitionId other = BackendDriver.newAcquisition("a");
@@ -78,9 +78,7 @@ final class AcquisitionsTest {
         assertThat(acquisitions.granted(id, null, hold)).as("found again").isTrue();
         acquisitions.ended(id);
         assertThat(acquisitions.size()).isZero();
-        assertThat(acquisitions.granted(id, sent, hold))
-                .as("of nobody who asks")
-                .isFalse();
+        assertThat(acquisitions.granted(id, sent, hold)).as("without a call").isFalse();
         acquisitions.ended(id);
         assertThat(acquisitions.size()).isZero();
     }

@@ -21,7 +21,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
-/** What an agent gets of a request, which agent gets it, and when none does. */
+/** What an agent receives, which agent receives it, and when none does. */
 final class AgentsTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
@@ -82,14 +82,13 @@ final class AgentsTest {
                         .as("'%s'", bad)
                         .hasCauseInstanceOf(LockConfigurationException.class)
                         .rootCause()
-                        .hasMessage("the ACL token is empty or has a character that no token has;"
-                                + " correct where it comes from");
+                        .hasMessage("the ACL token is empty or has an invalid character;" + " correct its source");
             }
             assertThat(agent.requests()).isZero();
         }
     }
 
-    /** What an agent refuses it would refuse again elsewhere. */
+    /** Another agent would refuse the same request. */
     @Test
     void refusal_isNoReasonToAskAnotherAgent_aFaultIs_roundAndRound() throws Exception {
         AtomicReference<String> answer = new AtomicReference<>("200 first");
@@ -107,7 +106,7 @@ final class AgentsTest {
         }
     }
 
-    /** Many that fail at once are one fault of one agent. */
+    /** Many concurrent failures are one fault of one agent. */
     @Test
     void faultsAtOnce_skipOneAgent() throws Exception {
         CountDownLatch both = new CountDownLatch(2);
@@ -126,7 +125,7 @@ final class AgentsTest {
         }
     }
 
-    /** 64 at once; a query that blocks is beside them, and one whose time is over is never sent. */
+    /** 64 requests run at once, apart from blocking queries; an overdue request is never sent. */
     @Test
     void requests_areSoManyAtOnce_andNotSentWhenTheirTimeIsOver() throws Exception {
         CountDownLatch goOn = new CountDownLatch(1);
@@ -156,7 +155,7 @@ final class AgentsTest {
                     .failsWithin(PATIENCE)
                     .withThrowableThat()
                     .withCauseInstanceOf(ConsulHttp.NotSentException.class)
-                    .withMessageContaining("too many requests were under way");
+                    .withMessageContaining("too many requests were in flight");
             assertThat(waits.get(1, TimeUnit.MINUTES).body()).isEqualTo("x");
             CompletableFuture.allOf(under.toArray(CompletableFuture<?>[]::new)).get(1, TimeUnit.MINUTES);
             assertThat(agent.heads()).noneMatch(head -> head.contains("late"));
@@ -175,7 +174,7 @@ final class AgentsTest {
             ConsulHttp http =
                     new ConsulHttp(new ConsulConnection(plain.client(), plain.agents(), null, closed::incrementAndGet));
             List<CompletableFuture<Reply>> under = new ArrayList<>();
-            for (int i = 0; i < 65; i++) { // one of which waits in line
+            for (int i = 0; i < 65; i++) { // one of which waits
                 under.add(http.get("/v1/kv/a", soon()));
             }
             until(() -> agent.requests() == 64);
@@ -209,7 +208,7 @@ final class AgentsTest {
         }
     }
 
-    /** What keeps or ends locks must not wait behind what is to acquire others. */
+    /** Renewals and releases must not wait behind attempts. */
     @Test
     void renewalReleaseAndAbandonment_goBeforeAttempts() throws Exception {
         ScriptedConsul consul = new ScriptedConsul();
@@ -258,7 +257,9 @@ final class AgentsTest {
         }
     }
 
-    /** The answer to an attempt may be on its way when another attempt learns that Consul does not know the session. */
+    /**
+     * The answer to an attempt may be in flight when another attempt gets the answer that the session does not exist.
+     */
     @Test
     void grant_onASessionThatHasEndedMeanwhile_isNone() throws Exception {
         ScriptedConsul consul = new ScriptedConsul();

@@ -50,7 +50,7 @@ final class ConsulAccessTest {
             .who("me")
             .build();
 
-    /** Locks, waits, renews, is refused, is told who holds, and releases, through clients of an address. */
+    /** Acquires, waits, renews, is refused, reads the holder, and releases, through clients of an address. */
     private static void exercise(String uri) throws Exception {
         String shortTtl = uri + (uri.contains("?") ? "&" : "?") + "session-ttl-min=1s";
         try (LockClient first = LockClient.connect(shortTtl, OPTIONS);
@@ -165,7 +165,7 @@ final class ConsulAccessTest {
         }
     }
 
-    /** Consul answers such a transaction as it answers one whose conditions do not hold. */
+    /** Consul answers such a transaction like one whose conditions are not met. */
     @Test
     void right_isTakenAway_whileALockIsHeld_isAConfigurationFault() throws Exception {
         try (ConsulServer server = ConsulServer.startWithAcl(MANAGEMENT)) {
@@ -198,7 +198,7 @@ final class ConsulAccessTest {
         }
     }
 
-    /** Those on keys; sessions stay allowed. */
+    /** Denies the rights on keys only. */
     private static void changeRules(ConsulServer server, String onKeys) throws IOException {
         String policy = server.agent().request("GET", "/v1/acl/policy/name/locks", "");
         Matcher id = Pattern.compile("\"ID\":\\s*\"([^\"]+)\"").matcher(policy);

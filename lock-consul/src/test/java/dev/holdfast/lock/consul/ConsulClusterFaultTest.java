@@ -19,13 +19,14 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Servers and agents that die, stand still or leave while locks are held. */
+/** Servers and agents that are killed, frozen or stopped while locks are held. */
 final class ConsulClusterFaultTest {
     private static final Duration PATIENCE = Duration.ofMinutes(2);
     private static final Duration LEASE = Duration.ofSeconds(15);
     /**
-     * Longer than the servers need for another leader when they get little processor time. With servers that were frozen for
-     * three quarters of the time or more, votes were split and new leaders lost their majority again; one election took 8 s.
+     * Longer than the servers need to elect a leader when they get little processor time. With servers that were frozen
+     * for three quarters of the time or more, votes were split and new leaders lost their majority again; one election
+     * took 8 s.
      */
     private static final Duration LONGER_THAN_AN_ELECTION = Duration.ofSeconds(30);
 
@@ -84,7 +85,7 @@ final class ConsulClusterFaultTest {
         await().atMost(PATIENCE).until(() -> {
             assertThat(lease.isValid()).isTrue();
             long sinceNanos = System.nanoTime() - startNanos;
-            // Further than what was left then, by more than one renewal that was under way can have moved it.
+            // Later than the previous end by more than one running renewal can have moved it.
             return lease.remaining().toNanos() + sinceNanos > leftNanos + length.toNanos() / 4;
         });
     }
@@ -111,7 +112,7 @@ final class ConsulClusterFaultTest {
         }
     }
 
-    /** Sessions have no health check: the death of the agent through which they were made ends none of them. */
+    /** Sessions have no health check, so the death of the agent that created them ends none. */
     @Test
     void agent_isKilledAndStartsAgain_theLockIsKept() throws Exception {
         try (LockClient holder = client(agent(), LEASE)) {
@@ -123,7 +124,7 @@ final class ConsulClusterFaultTest {
         }
     }
 
-    /** Also when Consul has noticed it, and would end sessions that have the health of their node among their checks. */
+    /** Also when Consul has noticed it, and would end sessions whose checks include the health of their node. */
     @Test
     void agent_dies_anotherIsAsked() throws Exception {
         try (LockClient holder = client(agent() + "," + addresses(server.servers()), LEASE)) {
@@ -145,7 +146,7 @@ final class ConsulClusterFaultTest {
         }
     }
 
-    /** The same for one that takes requests and says nothing. */
+    /** The same for an agent that accepts requests and does not answer. */
     @Test
     void agent_standsStill_anotherIsAsked() throws Exception {
         try (LockClient holder = client(agent() + "," + addresses(server.servers()), LEASE)) {
@@ -162,8 +163,8 @@ final class ConsulClusterFaultTest {
     }
 
     /**
-     * A node that leaves takes its sessions with it, at once: the default of an agent that is no server when it is stopped.
-     * The lock-delay keeps the lock until the holder's lease is over.
+     * A node that leaves ends its sessions immediately; that is the default of a client agent that is stopped. The
+     * lock-delay keeps the lock until the lease of the holder has ended.
      */
     @Test
     void agent_leaves_nobodyGetsTheLockWithinTheLease() throws Exception {
@@ -191,8 +192,8 @@ final class ConsulClusterFaultTest {
     }
 
     /**
-     * A leader that stood still for longer than the sessions live wakes up with their timers run out. The client asks the other
-     * servers: an agent may keep a request for as long as the leader to which it has sent it stands still.
+     * A leader that was frozen for longer than the sessions live resumes with expired timers. The client asks the other
+     * servers: an agent may keep a request while the leader to which it has sent it is frozen.
      */
     @Test
     void leader_standsStillBeyondTheTtl_theLockIsKept() throws Exception {

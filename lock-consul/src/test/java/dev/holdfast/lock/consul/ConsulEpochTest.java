@@ -24,7 +24,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** Epochs and sessions, against an agent whose answers come when a test says. */
+/** Epochs and sessions, with an agent whose answers a test controls. */
 final class ConsulEpochTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final String SESSION = "5e551011-0000-4000-8000-000000000001";
@@ -53,7 +53,7 @@ final class ConsulEpochTest {
                 + "}}]}";
     }
 
-    /** As Consul does it, for one session. */
+    /** Behaves like Consul, for one session. */
     private String answer(String path, String body) {
         if (path.startsWith("/v1/session/create")) {
             return "200 {\"ID\":\"" + SESSION + "\"}";
@@ -92,7 +92,9 @@ final class ConsulEpochTest {
         return new ConsulLockBackend(agent.connection(), ConsulFixture.KEYS, Duration.ofSeconds(1), null);
     }
 
-    /** Each new epoch refuses what is under way: if each refusal made one, many attempts at once would not end. */
+    /**
+     * Each new epoch refuses the attempts in flight: if each refusal started one, concurrent attempts would never end.
+     */
     @Test
     void refusedByAnOldEpoch_whileTheNewOneIsKnown_makesNoFurther() throws Exception {
         CountDownLatch released = new CountDownLatch(1);
@@ -119,7 +121,9 @@ final class ConsulEpochTest {
         }
     }
 
-    /** Consul may have begun to count as soon as it got the request: what an answer took on its way is no time of the session. */
+    /**
+     * Consul may have started to count when the request arrived, so the time of the answer does not extend the session.
+     */
     @Test
     void session_isCountedFromWhenItsRequestsWereSent() throws Exception {
         AtomicLong answeredNanos = new AtomicLong();
@@ -143,7 +147,7 @@ final class ConsulEpochTest {
         }
     }
 
-    /** The one before refuses what was sent before it, and nothing that was sent since. */
+    /** The previous epoch refuses what was sent before it, and nothing that was sent since. */
     @Test
     void newEpoch_afterAnotherHasBeenMade_isOneMore() throws Exception {
         try (FakeAgent agent = new FakeAgent(this::answer)) {
@@ -178,7 +182,7 @@ final class ConsulEpochTest {
         }
     }
 
-    /** What is said within a refused transaction may be anything: it is a loss only if it says so. */
+    /** A refused transaction may contain any message: only known ones mean a loss. */
     @Test
     void renewal_refusedForAnUnknownReason_isUnknown() throws Exception {
         try (FakeAgent agent = new FakeAgent(this::answer);
@@ -193,7 +197,7 @@ final class ConsulEpochTest {
         }
     }
 
-    /** Two answers may come in any order; what the abandonment has ended is not remembered again. */
+    /** Two answers may arrive in any order; an abandoned acquisition is not recorded again. */
     @Test
     void grant_thatIsToldAfterItsAbandonmentIsOver_isForgotten() throws Exception {
         CountDownLatch released = new CountDownLatch(1);
@@ -222,7 +226,7 @@ final class ConsulEpochTest {
         }
     }
 
-    /** Renewals keep the session alive, and the key with it: so as long as there are any, the removal is tried again. */
+    /** Renewals keep the session and the key alive, so they also retry the removal. */
     @Test
     void keyChangedByHand_whoseRemovalFails_isRemovedAtTheNextRenewal() throws Exception {
         try (FakeAgent agent = new FakeAgent(this::answer);
@@ -249,7 +253,7 @@ final class ConsulEpochTest {
         }
     }
 
-    /** It is not renewed while more than three quarters of it are left. */
+    /** The session is not renewed while more than three quarters of it are left. */
     @Test
     void grant_onAnOlderSession_isForWhatIsLeftOfThat() throws Exception {
         try (FakeAgent agent = new FakeAgent(this::answer);
@@ -272,7 +276,7 @@ final class ConsulEpochTest {
                 + "\",\"Value\":\"" + value + "\"}]";
     }
 
-    /** Consul has said so: there is nothing to end, and nothing to remember. */
+    /** Consul reported the end of the session: nothing has to be removed or recorded. */
     @Test
     void abandon_behindAnAttemptThatWasRefusedWithAnError_asksForNothing() throws Exception {
         try (FakeAgent agent = new FakeAgent(this::answer);
@@ -291,7 +295,7 @@ final class ConsulEpochTest {
         }
     }
 
-    /** The attempt whose reply was lost may be on its way still: it must not take the lock when that has been released. */
+    /** The attempt whose reply was lost may still be in flight: it must not acquire the lock after the release. */
     @Test
     void release_behindAnAttemptWithoutAReply_makesANewEpochFirst() throws Exception {
         try (FakeAgent agent = new FakeAgent(this::answer);
@@ -340,7 +344,7 @@ final class ConsulEpochTest {
         }
     }
 
-    /** It would be in its own way until that session ends. */
+    /** The key would block its own acquisition until that session ends. */
     @Test
     void ownKey_onASessionThatIsNotKnownAnyMore_isRemoved() throws Exception {
         try (FakeAgent agent = new FakeAgent(this::answer);

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What is said of an agent's refusals and of failures on the way to it. */
+/** The messages for an agent's refusals and for failures of the connection. */
 final class ConsulFailuresTest {
 
     private static RuntimeException told(Throwable failure) {
@@ -62,9 +62,9 @@ final class ConsulFailuresTest {
 
     @Test
     void exception_isShort_andKnowsWhetherAnythingMayHaveChanged() {
-        assertThat(new ConsulException(400, " a\n\tb ").said()).isEqualTo("a b");
-        assertThat(new ConsulException(400, "x".repeat(200)).said()).hasSize(200);
-        assertThat(new ConsulException(400, "x".repeat(201)).said())
+        assertThat(new ConsulException(400, " a\n\tb ").text()).isEqualTo("a b");
+        assertThat(new ConsulException(400, "x".repeat(200)).text()).hasSize(200);
+        assertThat(new ConsulException(400, "x".repeat(201)).text())
                 .hasSize(201)
                 .endsWith("…");
         assertThat(new ConsulException(418, "").status()).isEqualTo(418);

@@ -51,7 +51,7 @@ final class ConsulFixture implements LockFixture {
         return backend(others.get(0).port(), null);
     }
 
-    /** As the provider makes it. */
+    /** Like the one of the provider. */
     static ConsulLockBackend backend(int port, Duration lockDelay) {
         return backend(port, KEYS, lockDelay);
     }
@@ -63,7 +63,7 @@ final class ConsulFixture implements LockFixture {
         return new ConsulLockBackend(connection, keys, Duration.ofSeconds(1), lockDelay);
     }
 
-    /** The shortest that the servers take here. */
+    /** The shortest TTL that the servers accept here. */
     @Override
     public Duration shortLease() {
         return Duration.ofSeconds(1);
@@ -79,7 +79,7 @@ final class ConsulFixture implements LockFixture {
         return EnumSet.allOf(Capability.class);
     }
 
-    /** As an operator who deletes the key. */
+    /** Deletes the key, like an operator. */
     @Override
     public void expire(String name) throws Exception {
         server.agent().request("DELETE", ConsulKeys.path(KEYS.lock(name)), "");

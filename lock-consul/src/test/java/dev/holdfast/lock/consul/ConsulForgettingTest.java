@@ -11,7 +11,7 @@ import dev.holdfast.lock.testkit.BackendDriver;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
-/** What an agent loses that keeps nothing on a disk, as {@code consul agent -dev} does. docs/consul.md says so. */
+/** What an agent without a disk loses, such as {@code consul agent -dev}; see docs/consul.md. */
 final class ConsulForgettingTest {
 
     @Test
@@ -25,13 +25,13 @@ final class ConsulForgettingTest {
 
             fixture.server().restartEmpty();
 
-            RenewResult told = await().atMost(Duration.ofMinutes(1))
+            RenewResult renewal = await().atMost(Duration.ofMinutes(1))
                     .until(() -> renew(backend, held), result -> !(result instanceof RenewResult.Unknown));
-            assertThat(told).as("the holder is told").isInstanceOf(RenewResult.Lost.class);
+            assertThat(renewal).as("the renewal of the holder").isInstanceOf(RenewResult.Lost.class);
             Grant next = await().atMost(Duration.ofMinutes(1))
                     .ignoreExceptionsInstanceOf(LockUnavailableException.class)
                     .until(() -> BackendDriver.acquire(backend, "forgotten"), grant -> true);
-            assertThat(next.token()).as("a token after the index began anew").isLessThan(held.token());
+            assertThat(next.token()).as("a token after the index started again").isLessThan(held.token());
         }
     }
 }

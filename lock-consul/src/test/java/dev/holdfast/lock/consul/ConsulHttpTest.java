@@ -59,7 +59,7 @@ final class ConsulHttpTest {
         }
     }
 
-    /** A query of a watch would go on for minutes, on a client that the application goes on using. */
+    /** A query of a watch would go on for minutes, on a client that the application still uses. */
     @Test
     void close_endsWhatIsUnderWay() throws Exception {
         CountDownLatch never = new CountDownLatch(1);
@@ -78,7 +78,7 @@ final class ConsulHttpTest {
         }
     }
 
-    /** Whoever learns of a failure and asks again at once must not ask the same agent. */
+    /** A caller that retries immediately after a failure must not reach the same agent. */
     @Test
     void afterAFailure_theNextRequestGoesToTheNextAgent() throws Exception {
         URI nobody;
@@ -98,7 +98,7 @@ final class ConsulHttpTest {
         }
     }
 
-    /** Asks, and asks again from the callback of the first answer. */
+    /** Sends a request, and another one from the callback of the first answer. */
     private static String askedTwice(ConsulConnection connection) throws Exception {
         ConsulHttp http = new ConsulHttp(connection);
         CompletableFuture<Reply> second = http.get("/v1/kv/a", Deadline.in(300))
@@ -109,7 +109,7 @@ final class ConsulHttpTest {
         return said;
     }
 
-    /** While the token's source fails, each request that has waited in line fails at once. */
+    /** While the source of the token fails, each waiting request fails immediately. */
     @Test
     void thousandsThatFailAtOnce_loseNoPermit() throws Exception {
         CountDownLatch all = new CountDownLatch(1);

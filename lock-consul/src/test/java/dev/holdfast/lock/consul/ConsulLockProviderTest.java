@@ -16,7 +16,7 @@ import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What becomes of an address: one look at an agent, and a client with its settings, or a message. */
+/** An address leads to one request to an agent and a client with its settings, or to a message. */
 final class ConsulLockProviderTest {
     private static final LockClientOptions OPTIONS = LockClientOptions.builder()
             .lockOptions(LockOptions.builder().lease(Duration.ofMinutes(5)).build())

@@ -22,11 +22,11 @@ import java.util.concurrent.ExecutionException;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 
-/** What the settings of a client are to Consul. */
+/** How the settings of a client reach Consul. */
 final class ConsulLocksTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
-    /** A holder whose session is ended early counts on its lock until its lease is over. */
+    /** A holder whose session is ended early relies on its lock until its lease has ended. */
     @Test
     void lockDelay_isTheLease_butNotMoreThanConsulTakes() throws Exception {
         Queue<String> sessions = new ConcurrentLinkedQueue<>();

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What is sent for each call of the engine, and what is made of each answer. */
+/** The requests of each engine call, and the handling of each answer. */
 final class ConsulRequestsTest {
     private static final String HELD = refused(1, "key \"test/a\" exists");
     private static final String EPOCH = refused(0, "key \"test/~s-1\" exists");
@@ -293,7 +293,7 @@ final class ConsulRequestsTest {
         assertThat(consul.kinds()).as("another's is left alone").containsExactly("delete", "read");
     }
 
-    /** An attempt of an older epoch, or of a session that has ended, can change nothing any more. */
+    /** An attempt of an older epoch or of an ended session cannot change anything. */
     @Test
     void release_behindAnAttemptThatCanDoNothing_makesNoFurtherEpoch() {
         attemptWithoutAnAnswer();

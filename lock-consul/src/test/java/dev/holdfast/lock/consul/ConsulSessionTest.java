@@ -25,7 +25,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What the end of a session means, and what a shared session must not keep. */
+/** The end of a session, and what a shared session must not keep. */
 final class ConsulSessionTest {
     private static final Duration PATIENCE = Duration.ofMinutes(1);
     private static final long LEASE_MILLIS = 2_000;
@@ -72,7 +72,7 @@ final class ConsulSessionTest {
         return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - nanos);
     }
 
-    /** By default, the lock-delay keeps others away for as long as the holder may believe in its lease. */
+    /** By default, the lock-delay keeps other clients away while the holder may count its lease as valid. */
     @Test
     void destroyedByAnOperator_nobodyGetsTheLockWithinTheLease() throws Exception {
         Grant held = BackendDriver.acquire(holder, name, LEASE_MILLIS);
@@ -89,7 +89,7 @@ final class ConsulSessionTest {
         assertThat(renew(other, next)).isInstanceOf(RenewResult.Renewed.class);
     }
 
-    /** Within the delay the key is absent, nobody holds, and an attempt says when to ask again. */
+    /** During the delay the key is absent, the lock is free, and an attempt returns when to poll again. */
     @Test
     void lockDelay_isBusyWithoutAHolder() throws Exception {
         Grant held = BackendDriver.acquire(holder, name, LONG_MILLIS);
@@ -147,7 +147,7 @@ final class ConsulSessionTest {
         assertThat(late).isInstanceOf(RenewResult.Lost.class);
     }
 
-    /** All locks of the session are told, with the reason. */
+    /** The loss of all locks of the session is reported, with the reason. */
     @Test
     void destroyed_allLocksOfTheSessionAreLost() throws Exception {
         Grant one = BackendDriver.acquire(holder, name + "1", LONG_MILLIS);
@@ -169,7 +169,10 @@ final class ConsulSessionTest {
         BackendDriver.acquire(holder, name + "4", LONG_MILLIS); // on a new session
     }
 
-    /** The key stays on its session, which its other locks keep alive; so the client removes it when it finds out. */
+    /**
+     * The key stays on its session, which its other locks keep alive, so the client removes it when it notices the
+     * loss.
+     */
     @Test
     void keyChangedByHand_isLostAndDoesNotStay() throws Exception {
         Grant alive = BackendDriver.acquire(holder, name + "-alive", LONG_MILLIS);
@@ -197,7 +200,7 @@ final class ConsulSessionTest {
         assertThat(BackendDriver.acquire(other, name).token()).isGreaterThan(held.token());
     }
 
-    /** The session lives on by its other locks; what an abandoned attempt does late would live as long. */
+    /** The session stays alive with its other locks; a key of a late, abandoned attempt would live as long. */
     @Test
     void lateAttempt_onASessionThatIsKeptAlive_takesNothing() throws Exception {
         try (FaultProxy way = fixture.proxies().get(0).another();
@@ -263,7 +266,7 @@ final class ConsulSessionTest {
                 .isBetween(7_500L, 8_000L);
     }
 
-    /** Deleted keys begin anew with LockIndex 1; the tokens do not. */
+    /** Deleted keys start again with LockIndex 1; the tokens do not. */
     @Test
     void token_isNotTheLockIndex() throws Exception {
         List<Long> tokens = new ArrayList<>();

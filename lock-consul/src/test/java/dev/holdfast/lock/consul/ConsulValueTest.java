@@ -11,7 +11,7 @@ import java.time.Instant;
 import java.util.Base64;
 import org.junit.jupiter.api.Test;
 
-/** What a key holds, also if somebody else wrote it, and what it is called. */
+/** The value of a key, also if another program wrote it, and the names of keys. */
 final class ConsulValueTest {
     private static final OwnerId OWNER = new OwnerId(1, 2);
 

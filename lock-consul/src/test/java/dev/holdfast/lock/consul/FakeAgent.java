@@ -18,7 +18,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Answers as a test says, on a thread for each connection. Thread-safe. */
+/** Answers with the answers of a test, on a thread for each connection. Thread-safe. */
 final class FakeAgent implements AutoCloseable {
     private final Answers answers;
     private final AtomicInteger goneClients = new AtomicInteger();
@@ -31,7 +31,7 @@ final class FakeAgent implements AutoCloseable {
         return thread;
     });
 
-    /** What it says. */
+    /** The answers. */
     interface Answers {
         /**
          * Returns {@code status body}, {@code status@index body} for an answer with an {@code X-Consul-Index}, or
@@ -111,7 +111,7 @@ final class FakeAgent implements AutoCloseable {
         return heads;
     }
 
-    /** How many requests have come. */
+    /** The number of requests so far. */
     int requests() {
         return requests.get();
     }

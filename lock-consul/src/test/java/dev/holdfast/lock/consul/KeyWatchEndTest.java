@@ -14,7 +14,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 
-/** What is left of a watch when the last waiter has gone: no query, no place among those that block, no callback. */
+/** Nothing is left of a watch when its last waiter has left: no query, no blocking permit, no callback. */
 final class KeyWatchEndTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
@@ -39,7 +39,7 @@ final class KeyWatchEndTest {
             Subscription one = watch.add(() -> {});
             Subscription two = watch.add(() -> {});
             until(() -> agent.requests() == 2);
-            assertThat(blocking.tryEnter()).as("a place while it blocks").isFalse();
+            assertThat(blocking.tryEnter()).as("a free permit while it blocks").isFalse();
             one.close();
             assertThat(watch.hasEnded()).isFalse();
             assertThat(ends).hasValue(0);
@@ -64,7 +64,7 @@ final class KeyWatchEndTest {
         }
     }
 
-    /** A place that is taken is not waited for: the key is looked at, without blocking. */
+    /** If no blocking permit is free, the key is read without blocking. */
     @Test
     void beyondTheBound_itIsAskedWithoutBlocking() throws Exception {
         assertThat(blocking.tryEnter()).isTrue();
@@ -76,7 +76,7 @@ final class KeyWatchEndTest {
         }
         blocking.leave();
         assertThat(blocking.tryEnter()).isTrue();
-        assertThat(blocking.tryEnter()).as("no place more than there were").isFalse();
+        assertThat(blocking.tryEnter()).as("more permits than before").isFalse();
     }
 
     @Test

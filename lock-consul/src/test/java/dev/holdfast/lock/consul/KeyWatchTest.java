@@ -13,7 +13,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** The rules of Consul's manual for blocking queries, against an agent that answers what a test says. */
+/** The rules of Consul's manual for blocking queries, with an agent whose answers a test controls. */
 final class KeyWatchTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
@@ -69,7 +69,7 @@ final class KeyWatchTest {
         AtomicInteger callsOfAnother = new AtomicInteger();
         watches.subscribe("a", callsOfAnother::incrementAndGet);
         await().atMost(PATIENCE).untilAsserted(() -> assertThat(callsOfAnother).hasValue(1));
-        assertThat(calls).as("of the first, which has been told").hasValue(1);
+        assertThat(calls).as("of the first waiter, which was notified before").hasValue(1);
     }
 
     @Test
@@ -97,7 +97,7 @@ final class KeyWatchTest {
         awaitAsked("", "index=7&wait=60s");
         answers.add("500 7");
         awaitAsked("", "index=7&wait=60s", "");
-        answers.add("404 8"); // it became free while nobody looked
+        answers.add("404 8"); // it became free between two queries
         await().atMost(PATIENCE).untilAsserted(() -> assertThat(calls).hasValue(1));
     }
 
@@ -125,7 +125,7 @@ final class KeyWatchTest {
         assertThat(late).hasValue(1);
     }
 
-    /** A proxy or a cache between, say, which answers from its memory. */
+    /** A proxy or cache in between answers from its memory. */
     @Test
     void agentThatDoesNotBlock_isNotAskedWithoutEnd() {
         watches.subscribe("a", calls::incrementAndGet);
@@ -149,7 +149,7 @@ final class KeyWatchTest {
         awaitAsked("", "index=8&wait=60s");
     }
 
-    /** More names than may block at once are asked for once a second. */
+    /** Names beyond the limit of blocking queries are polled once a second. */
     @Test
     void manyNames_someDoNotBlock() {
         looksAreAnswered = true;
@@ -162,7 +162,7 @@ final class KeyWatchTest {
         });
     }
 
-    /** One who has closed its subscription twice must not close another's. */
+    /** Closing a subscription twice must not close another one. */
     @Test
     void callback_thatIsGivenTwice_isTwoWaiters() {
         Runnable twice = calls::incrementAndGet;
@@ -175,7 +175,7 @@ final class KeyWatchTest {
         await().atMost(PATIENCE).untilAsserted(() -> assertThat(calls).hasValue(1));
     }
 
-    /** The query of a watch that has ended says nothing to the one that comes after it. */
+    /** The query of an ended watch does not affect the next watch. */
     @Test
     void watch_thatHasEnded_isFollowedByAFreshOne() {
         watches.subscribe("a", calls::incrementAndGet).close();

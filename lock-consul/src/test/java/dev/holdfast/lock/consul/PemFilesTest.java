@@ -32,7 +32,7 @@ final class PemFilesTest {
         other = SelfSignedCertificate.make(folder, "other", "DNS:localhost");
     }
 
-    /** An agent's certificate may be one that the platform trusts, and the agent ask for one all the same. */
+    /** The platform may trust the certificate of an agent that still requires one from its clients. */
     @Test
     void context_isOfWhatIsGiven() throws Exception {
         assertThat(PemFiles.context(null, own.certificate(), own.key())).isNotNull();

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.junit.jupiter.api.Test;
 
-/** What an agent answered, or that it answered otherwise than the request expects. */
+/** Expected and unexpected answers of an agent. */
 final class ReplyTest {
     private static final String HELD =
             "[{\"Key\":\"k\",\"CreateIndex\":3,\"ModifyIndex\":5,\"Session\":\"s\",\"Value\":\"dg==\"}]";

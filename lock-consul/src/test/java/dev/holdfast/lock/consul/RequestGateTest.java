@@ -30,7 +30,7 @@ final class RequestGateTest {
         assertThat(gate.tryEnter()).isFalse();
     }
 
-    /** After an outage, all that waited may be out of time. */
+    /** After an outage, all waiting requests may be overdue. */
     @Test
     void manyOutOfTime_areLeftOut() {
         RequestGate gate = new RequestGate(1);
@@ -63,7 +63,7 @@ final class RequestGateTest {
         assertThat(begun).containsExactly("renew", "release", "acquire");
     }
 
-    /** A request may end while it begins. */
+    /** A request may end while it starts. */
     @Test
     void manyThatLeaveWhileTheyBegin_areNoRecursion() {
         RequestGate gate = new RequestGate(1);
@@ -82,7 +82,7 @@ final class RequestGateTest {
         assertThat(gate.tryEnter()).isFalse();
     }
 
-    /** Its own fault must not keep a place for ever. */
+    /** A failing request must not keep its permit. */
     @Test
     void requestThatThrows_isOutAgain() {
         RequestGate gate = new RequestGate(1);

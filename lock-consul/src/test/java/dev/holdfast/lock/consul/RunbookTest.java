@@ -20,7 +20,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** Who asks as docs/stuck.md and docs/consul.md say learns who has a lock, and that nobody has it, and can free it by force. */
+/** The commands of docs/stuck.md and docs/consul.md show the holder, show a free lock, and free a lock by force. */
 final class RunbookTest {
     private static final Path PAGE = Path.of("../docs/stuck.md");
     private static final Path CONSUL_PAGE = Path.of("../docs/consul.md");

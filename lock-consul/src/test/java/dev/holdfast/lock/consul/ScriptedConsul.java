@@ -10,7 +10,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** An agent that grants whatever it is asked for, finds no key, and answers otherwise if a test says so. Thread-safe. */
+/** An agent that grants all requests, finds no key, and gives other answers if a test sets them. Thread-safe. */
 final class ScriptedConsul implements FakeAgent.Answers {
     private static final Pattern LOCKED = Pattern.compile("\"Verb\":\"lock\",\"Key\":\"([^\"]*)\"");
 
@@ -30,19 +30,19 @@ final class ScriptedConsul implements FakeAgent.Answers {
         instead.computeIfAbsent(kind, any -> new ConcurrentLinkedQueue<>()).addAll(List.of(answers));
     }
 
-    /** Answers all requests of that kind so, until told otherwise. */
+    /** Sets the answer to all further requests of that kind. */
     void always(String kind, String answer) {
         always.put(kind, answer);
     }
 
-    /** What was asked for since the last call: the kind, the path and the body of each. */
+    /** The requests since the last call: the kind, the path and the body of each. */
     List<String> asked() {
         List<String> all = List.copyOf(asked);
         asked.clear();
         return all;
     }
 
-    /** How many requests that is so far. */
+    /** The number of these requests. */
     int size() {
         return asked.size();
     }

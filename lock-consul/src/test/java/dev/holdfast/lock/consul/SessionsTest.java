@@ -15,7 +15,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** When a session is shared, replaced and forgotten, and who makes a new epoch. */
+/** When a session is shared, replaced and removed, and when a new epoch starts. */
 final class SessionsTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
@@ -63,7 +63,7 @@ final class SessionsTest {
         kept = "create";
         CompletableFuture<ConsulSession> one = ask(30_000);
         CompletableFuture<ConsulSession> two = ask(30_000);
-        two.cancel(false); // by whoever asked: not for the others
+        two.cancel(false); // cancels only this caller
         CompletableFuture<ConsulSession> three = ask(30_000);
         goOn.countDown();
         ConsulSession session = one.get(1, TimeUnit.MINUTES);
@@ -126,7 +126,7 @@ final class SessionsTest {
         kept = "txn";
         CompletableFuture<Boolean> one = sessions.newEpoch(session, soon());
         CompletableFuture<Boolean> two = sessions.newEpoch(session, soon());
-        two.cancel(false); // by whoever asked: not for the others
+        two.cancel(false); // cancels only this caller
         CompletableFuture<Boolean> three = sessions.newEpoch(session, soon());
         goOn.countDown();
         assertThat(one.get(1, TimeUnit.MINUTES)).isTrue();
@@ -162,7 +162,7 @@ final class SessionsTest {
         assertThat(BackendDriver.answer(sessions.newEpoch(session, soon()))).isTrue();
     }
 
-    /** Consul does not count a write that changes nothing: each value is another one. */
+    /** Consul does not count a write that changes nothing, so each value is new. */
     @Test
     void epoch_isAKeyOfTheSession_withAValueThatWasNeverThere() {
         ConsulSession session = usable(30_000);

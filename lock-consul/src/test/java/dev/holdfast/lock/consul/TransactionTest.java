@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What is sent of a transaction, and what its answer means. */
+/** The body of a transaction, and the meaning of its answer. */
 final class TransactionTest {
 
     private static Transaction.Outcome outcome(int status, String body) throws ConsulException {

@@ -19,7 +19,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** Attempts on PostgreSQL whose statement waits for somebody else's transaction, and so has seen the row as it was before it. */
+/** Attempts on PostgreSQL whose statement waits for another transaction, and so has read the row as it was before that. */
 final class AttemptRaceTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
@@ -44,7 +44,7 @@ final class AttemptRaceTest {
         }
     }
 
-    /** What it has seen is a free row, whose last lease was long: that tells nothing of who won. */
+    /** It has read a free row whose last lease was long: that says nothing about the winner. */
     @Test
     void attempt_ofAReader_anotherReaderWasFaster_isBesideIt() throws Exception {
         Db db = SharedDb.POSTGRESQL.db();

@@ -88,7 +88,7 @@ final class AttemptsUnderWayTest {
         assertThat(underWay.isEnded(owner)).as("forgotten with the last").isFalse();
     }
 
-    /** Of very many, those are forgotten that have had no answer for long: not those of now, nor one that is under way. */
+    /** Above the bound, old attempts without an answer are removed, but neither recent nor running ones. */
     @Test
     void manyWithoutAnAnswer_thoseOfNowAreKept() {
         OwnerId active = OwnerId.random();
@@ -105,7 +105,7 @@ final class AttemptsUnderWayTest {
         assertThat(underWay.isEnded(active)).isTrue();
     }
 
-    /** Of those that nobody releases or abandons, such as of a client that is closed: memory has its bounds. */
+    /** Entries without a release or an abandonment, such as those of a closed client: memory is bounded. */
     @Test
     void manyWithoutAnAnswer_theOldAreForgotten() {
         AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 1);
@@ -119,7 +119,7 @@ final class AttemptsUnderWayTest {
         many.begin(OwnerId.random());
         assertThat(old).as("forgotten").noneMatch(many::ended);
         many.ended(owner);
-        assertThat(many.isEnded(owner)).as("which is still under way").isTrue();
+        assertThat(many.isEnded(owner)).as("which is still in flight").isTrue();
     }
 
     @Test

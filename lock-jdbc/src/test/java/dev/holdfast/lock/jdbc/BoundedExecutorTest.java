@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Which thread works, for how long its caller waits, and what the caller is told. No server. */
+/** Which thread works, how long its caller waits, and what it returns. No server. */
 final class BoundedExecutorTest {
     private static final Duration PATIENCE = Duration.ofSeconds(30);
     private static final long LONG_MILLIS = 30_000;

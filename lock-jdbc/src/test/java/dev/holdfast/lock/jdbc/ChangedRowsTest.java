@@ -14,7 +14,7 @@ import dev.holdfast.lock.testkit.BackendDriver;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** A user's driver that counts changed rows, and tells nothing of a row that was found and left as it is. */
+/** A user's driver that counts changed rows, and does not report a row that was found and not changed. */
 final class ChangedRowsTest {
     @ParameterizedTest
     @CsvSource({

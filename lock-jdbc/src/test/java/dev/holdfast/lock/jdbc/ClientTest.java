@@ -223,7 +223,7 @@ final class ClientTest {
         }
     }
 
-    /** A client that counts, on a table of its own unless told otherwise. */
+    /** A client that counts, by default on a table of its own. */
     private static final class Counted implements AutoCloseable {
         final AtomicLong count = new AtomicLong();
         final LockClient client;

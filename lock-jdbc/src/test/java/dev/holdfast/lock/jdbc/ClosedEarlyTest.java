@@ -6,7 +6,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
 
-/** An application that closes its pool before the lock client, as a container does that knows of no dependency. */
+/** An application that closes its pool before the lock client, as a container without a declared dependency does. */
 final class ClosedEarlyTest {
     private static final String LINE = "its connection was closed before it, so 5 locks could not be released";
 

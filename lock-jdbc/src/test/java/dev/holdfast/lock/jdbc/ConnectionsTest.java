@@ -165,7 +165,7 @@ final class ConnectionsTest {
         }
     }
 
-    /** They are counted, asked and watched as nobody's but ours: another pool's meters would be taken for the application's. */
+    /** They count only as ours: otherwise their meters would be mixed up with those of the application's pool. */
     @Test
     void spareOnes_areTwo_ofAPoolOfTheirOwn_untilTheEnd() throws Exception {
         AtomicInteger meters = new AtomicInteger();

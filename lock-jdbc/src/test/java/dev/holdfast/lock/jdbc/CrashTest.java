@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 
-/** What a database that is killed right after a grant still knows, when it was told not to wait for its disk. */
+/** What a database killed right after a grant has stored, although it is configured not to wait for its disk. */
 final class CrashTest {
 
     @Test
@@ -40,7 +40,7 @@ final class CrashTest {
             Grant onRow = killedAfter(db, pool, () -> acquire(row, "a"));
             assertThat(acquire(row, "a").token()).as("row lock").isGreaterThan(onRow.token());
 
-            // On the disk with an hour, in which nobody renews it: only a renewal makes it two.
+            // Stored for an hour without a renewal: only a renewal makes it two.
             db.execute("UPDATE holdfast_lock SET lease_millis = 7200000, expires = clock_timestamp() + interval '1 h'");
             db.execute("CHECKPOINT");
             killedAfter(db, pool, () -> renew(version, List.of(renewed)));

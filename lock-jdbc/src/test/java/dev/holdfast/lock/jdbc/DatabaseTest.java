@@ -138,7 +138,7 @@ final class DatabaseTest {
                 .hasSize(1);
     }
 
-    /** Somebody else is faster with the first statement, and this one's fails: the others are run all the same. */
+    /** Another client runs the first statement first, so it fails here: the remaining statements still run. */
     @Test
     void open_createdByTwoAtOnce_isThereForBoth() {
         tableIsMissingUntil("CREATE INDEX");
@@ -216,7 +216,7 @@ final class DatabaseTest {
                 .hasMessageStartingWith("encoding: no usable answer from PostgreSQL (gone)");
     }
 
-    /** Only PostgreSQL refuses what its encoding lacks; who asks is for people alone, and what it asks for stays. */
+    /** Only PostgreSQL refuses characters outside its encoding. The holder's description is replaced; the name is not. */
     @ParameterizedTest
     @ValueSource(strings = {"LATIN1", "SQL_ASCII", "UTF8"})
     void storable_databaseOfAnotherEncoding_identityInAscii(String encoding) {
@@ -292,7 +292,7 @@ final class DatabaseTest {
         }
     }
 
-    /** An interrupt ends no wait here, and is there afterwards for whoever asks. */
+    /** An interrupt ends no wait here; the flag is set again afterwards. */
     @Test
     void close_interrupted_waitsAllTheSame() {
         AtomicBoolean closed = new AtomicBoolean();

@@ -133,7 +133,7 @@ final class Db implements AutoCloseable {
         }
     }
 
-    /** The address for people who go to the database directly. */
+    /** The address for direct connections to the database. */
     String url() {
         return url;
     }

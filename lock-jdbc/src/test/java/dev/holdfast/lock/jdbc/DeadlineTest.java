@@ -192,7 +192,7 @@ final class DeadlineTest {
             waiter.close();
             assertThat(waiting)
                     .failsWithin(PATIENCE)
-                    .withThrowableOfType(ExecutionException.class); // it is told on another thread
+                    .withThrowableOfType(ExecutionException.class); // it completes on another thread
             assertThat(lease.isValid()).isTrue();
             await().atMost(PATIENCE)
                     .until(() -> db.number("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'") == 0);

@@ -60,7 +60,7 @@ final class DriverParametersTest {
         assertThatCode(() -> check(uri)).doesNotThrowAnyException();
     }
 
-    /** The drivers themselves tell whether they have understood a spelling. */
+    /** The drivers themselves show whether they support a spelling. */
     @Test
     void anySpelling_isUnderstoodOrRefused() throws Exception {
         long seed = System.nanoTime();
@@ -147,7 +147,7 @@ final class DriverParametersTest {
         DriverParameters.requireKnown(right, silent, right.url());
     }
 
-    /** Names that the drivers take and do not tell. */
+    /** Names that the drivers accept but do not list. */
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
@@ -170,7 +170,7 @@ final class DriverParametersTest {
                         "; check its spelling, upper and lower case too, or write a & of a password as %26");
     }
 
-    /** What a wrapper passes on is not told by it; what is not about TLS is its own affair. */
+    /** A wrapper does not list the properties that it passes on; those without relation to TLS are not checked. */
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
@@ -209,7 +209,7 @@ final class DriverParametersTest {
                 });
     }
 
-    /** One that fails at the second of its names is taken for one that tells none. */
+    /** A driver that fails at its second name counts as one that lists none. */
     @Test
     void driver_thatStopsInTheMiddle_isOneThatDoesNotTell() {
         java.sql.DriverPropertyInfo[] infos = {new java.sql.DriverPropertyInfo("first", ""), null};

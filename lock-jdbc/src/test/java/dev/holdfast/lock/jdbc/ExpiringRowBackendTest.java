@@ -84,7 +84,7 @@ final class ExpiringRowBackendTest {
         }
     }
 
-    /** Who has had its turn, and met a rival, leaves the lock to that: for as long as it needs to come, by a poll or by a call. */
+    /** A client that had the lock and met a rival pauses until the rival has come, by a poll or by a notification. */
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void attempt_behindATurn_ofOneWhoWaitsForLong_isPutOffWithoutAStatement(boolean called) {
@@ -128,7 +128,7 @@ final class ExpiringRowBackendTest {
         }
     }
 
-    /** Readers are no rivals of anybody, and neither is one who asks once. */
+    /** Readers are no rivals, and neither is a client that tries once. */
     @Test
     void attempt_behindAReadersTurn_isMade() {
         try (LockBackend backend = backend(JdbcStrategy.VERSION, false)) {
@@ -161,7 +161,7 @@ final class ExpiringRowBackendTest {
         }
     }
 
-    /** It holds back those who come later for longer than the waiter's polls are apart, and no longer. */
+    /** It blocks later arrivals for a little longer than the interval of the waiter's polls. */
     @ParameterizedTest
     @CsvSource({"true, 7500", "false, 1500"})
     void mark_lastsForMoreThanAPoll(boolean called, long millis) {
@@ -178,7 +178,7 @@ final class ExpiringRowBackendTest {
         }
     }
 
-    /** Somebody else is at the row, as far as anybody can tell: whoever waits, waits on. */
+    /** Another transaction probably has the row: waiters go on waiting. */
     @Test
     void attempt_inConflictEachTime_isBusy() {
         AtomicInteger tries = new AtomicInteger();

@@ -79,7 +79,7 @@ final class ExpiryStatementsTest {
                 .isEqualTo(expected);
     }
 
-    /** It is tried again in silence, by whoever tries conflicts again, and from then on it is silent at once. */
+    /** The retry for conflicts repeats it without the unsupported clause; later statements omit that clause at once. */
     @ParameterizedTest
     @CsvSource({"true", "false"})
     void free_withoutTheRightToNotify_isSilentFromThenOn(boolean release) throws Exception {
@@ -165,7 +165,7 @@ final class ExpiryStatementsTest {
         assertThat(db.calls(FREE)).hasSize(kind.equals("permits") ? 0 : 1);
     }
 
-    /** Behind an attempt without an answer: a row that somebody else has locked is left for the next time. */
+    /** After an attempt without an answer: a row that another transaction has locked is left for the next time. */
     @ParameterizedTest
     @CsvSource({
         "POSTGRESQL, exclusive", "MARIADB, exclusive", "MYSQL, exclusive",
@@ -211,7 +211,7 @@ final class ExpiryStatementsTest {
         assertThat(db.calls(FREE)).hasSize(1);
     }
 
-    /** One who asks once for a lock that readers have learns when the last of them ends, by the one statement. */
+    /** A single attempt on a lock held by readers returns when the last of them expires, in one statement. */
     @Test
     void attempt_besideShares_ofOneWhoDoesNotWait_isOneStatement() throws Exception {
         RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);

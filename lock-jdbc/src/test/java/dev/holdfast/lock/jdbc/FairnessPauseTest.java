@@ -26,7 +26,7 @@ final class FairnessPauseTest {
         fairness.released(NAME, awaited);
     }
 
-    /** The lock is taken by somebody else first, for a turn. */
+    /** Another client has the lock first, once. */
     private void lose() {
         fairness.busy(NAME);
         pass(TURN_MILLIS);
@@ -47,7 +47,7 @@ final class FairnessPauseTest {
             hold(false);
             assertThat(fairness.isOthersTurn(NAME)).as("round " + i).isTrue();
             pass(PAUSE_MILLIS - 1);
-            assertThat(fairness.isOthersTurn(NAME)).as("so long").isTrue();
+            assertThat(fairness.isOthersTurn(NAME)).as("for this time").isTrue();
             pass(1);
             assertThat(fairness.isOthersTurn(NAME)).as("once").isFalse();
             lose();

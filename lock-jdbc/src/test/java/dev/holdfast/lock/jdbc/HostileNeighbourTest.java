@@ -98,7 +98,7 @@ final class HostileNeighbourTest {
                 "ALTER ROLE app IN DATABASE " + DATABASE + " SET search_path = public, pg_catalog");
         try (Connection admin = connect(db.user());
                 Statement statement = admin.createStatement()) {
-            statement.execute("GRANT CREATE ON SCHEMA public TO PUBLIC"); // as it is up to PostgreSQL 14
+            statement.execute("GRANT CREATE ON SCHEMA public TO PUBLIC"); // the default up to PostgreSQL 14
             statement.execute("CREATE SCHEMA shop");
             statement.execute("GRANT USAGE ON SCHEMA shop TO app");
             for (String sql : Schema.statements("transaction", Dialect.POSTGRESQL)) {

@@ -17,10 +17,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What becomes of an address with real drivers: whether it works, and that nothing tells its password. */
+/** Addresses with real drivers: they work, and no message contains the password. */
 final class JdbcAddressOnServersTest {
 
-    /** MariaDB's driver, which leaves {@code jdbc:mysql:} to MySQL's unless told otherwise in the URL itself. */
+    /** MariaDB's driver, which leaves {@code jdbc:mysql:} to MySQL's unless the URL says otherwise. */
     @ParameterizedTest
     @CsvSource({
         "'', MariaDB's driver takes jdbc:mariadb:",
@@ -28,7 +28,7 @@ final class JdbcAddressOnServersTest {
         "&permitMysqlScheme, locked",
         "&permitMysqlScheme=true, locked"
     })
-    void mysqlScheme_withMariaDbsDriverAlone_worksIfPermitted(String parameter, String told) throws Exception {
+    void mysqlScheme_withMariaDbsDriverAlone_worksIfPermitted(String parameter, String message) throws Exception {
         Db db = SharedDb.MARIADB.db();
         String address = db.url().replace("jdbc:mariadb:", "jdbc:mysql:") + "?user=" + db.user() + "&password="
                 + db.password() + "&holdfast.createTable=true" + parameter;
@@ -47,7 +47,7 @@ final class JdbcAddressOnServersTest {
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
                 .start();
         assertThat(new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8))
-                .contains(told)
+                .contains(message)
                 .doesNotContain(db.password());
     }
 
@@ -67,11 +67,11 @@ final class JdbcAddressOnServersTest {
                         Long.toString(seed)))
                 .redirectErrorStream(true)
                 .start();
-        String told = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertThat(process.waitFor()).as(told).isZero();
-        assertThat(told).contains("jdbcUrl", "Connecting with URL", "attempts: ");
+        String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(process.waitFor()).as(output).isZero();
+        assertThat(output).contains("jdbcUrl", "Connecting with URL", "attempts: ");
         for (String piece : TalkativeProcess.PIECES) {
-            assertThat(told.lines().filter(line -> line.contains(piece)))
+            assertThat(output.lines().filter(line -> line.contains(piece)))
                     .as("with seed %d", seed)
                     .isEmpty();
         }

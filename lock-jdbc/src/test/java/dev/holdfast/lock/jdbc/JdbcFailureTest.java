@@ -35,7 +35,7 @@ final class JdbcFailureTest {
     }
 
     @Test
-    @DisplayName("A user who is not let in is told so, through a pool as well")
+    @DisplayName("The message for a rejected user says so, through a pool as well")
     void of_refusedLogin_noAccess() {
         SQLException server = new SQLException("Access denied for user", "28000", 1045);
         assertThat(JdbcFailure.of(new SQLTransientConnectionException("no connection", "28000", server)))

@@ -121,10 +121,10 @@ final class JdbcFailuresTest {
         "08006, false, no usable answer from the database, 'the outcome is unknown; check the server, the network and the"
                 + " pool''s size'"
     })
-    void told_withWhatToDo(String state, boolean configuration, String message, String remedy) {
+    void message_hasARemedy(String state, boolean configuration, String message, String remedy) {
         SQLException failure = new SQLException("said so", state);
-        RuntimeException told = JdbcFailures.CONNECTING.translate("attempt", failure);
-        assertThat(told)
+        RuntimeException translated = JdbcFailures.CONNECTING.translate("attempt", failure);
+        assertThat(translated)
                 .isInstanceOf(configuration ? LockConfigurationException.class : LockUnavailableException.class)
                 .hasMessageStartingWith("attempt: " + message)
                 .hasMessageContaining("(said so)")
@@ -133,7 +133,7 @@ final class JdbcFailuresTest {
     }
 
     @Test
-    void told_ofTheOthers() {
+    void message_ofOtherFailures() {
         assertThat(JdbcFailures.CONNECTING.translate("", new SQLException("said", "x", 90020)))
                 .isInstanceOf(LockConfigurationException.class)
                 .hasMessage(
@@ -154,7 +154,7 @@ final class JdbcFailuresTest {
     }
 
     @Test
-    void told_ofATable_whatItNeeds() {
+    void message_ofATable_namesItsNeeds() {
         Schema schema = new Schema(JdbcStrategy.VERSION, Dialect.POSTGRESQL, new TableName("t"));
         assertThat(JdbcFailures.of(schema).translate("", new SQLException("no table", "42P01")))
                 .isInstanceOf(LockException.class)

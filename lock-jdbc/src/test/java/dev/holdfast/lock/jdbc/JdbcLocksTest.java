@@ -79,7 +79,7 @@ final class JdbcLocksTest {
         assertThat(scripted.statements()).contains("UPDATE " + probed + " SET token = token WHERE FALSE");
     }
 
-    /** Who is called polls seldom. */
+    /** A waiter with notifications polls rarely. */
     @ParameterizedTest
     @CsvSource({
         "0, , 1",
@@ -122,7 +122,7 @@ final class JdbcLocksTest {
                 .close();
     }
 
-    /** The application's stays as it is. */
+    /** The application's is not changed. */
     @Test
     void close_closesAnOwnDataSourceAlone() throws Exception {
         AtomicInteger closed = new AtomicInteger();

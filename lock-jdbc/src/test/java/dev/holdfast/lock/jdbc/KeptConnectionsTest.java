@@ -76,7 +76,7 @@ final class KeptConnectionsTest {
         assertThat(db.opened()).isEqualTo(2);
     }
 
-    /** They may have been ended while nobody looked: a new one tells what is the matter, and its failure is the caller's. */
+    /** The server may have closed them while idle: a new connection decides, and its failure goes to the caller. */
     @Test
     void take_keptOnesFail_areEnded_andANewOneDecides() throws Exception {
         RowSessions sessions = sessions(2, Duration.ofHours(1));
@@ -156,7 +156,7 @@ final class KeptConnectionsTest {
         assertThat(db.events()).as("at once").endsWith("2 close").doesNotContain("2 abort");
     }
 
-    /** One is left to everything else; where nobody knows the number, eight are kept. */
+    /** One is left for all other work; if the pool's size is unknown, eight are kept. */
     @Test
     void limit_isOneLessThanThePoolHas() {
         try (HikariDataSource pool = new HikariDataSource()) {

@@ -139,7 +139,7 @@ final class LateAttemptTest {
         return waited;
     }
 
-    /** Of permits beside another's, where the row has no single owner. */
+    /** Of permits next to another holder's, where the row has no single owner. */
     @ParameterizedTest
     @ValueSource(longs = {50, 600})
     void abandon_ofPermitsThatWereCutOff_leavesThemFree(long timeoutMillis) throws Exception {

@@ -31,7 +31,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** A user with the documented rights on one table can lock; one without them is told what is missing. */
+/** A user with the documented rights on one table can lock; one without them gets a message that names the missing right. */
 final class LeastPrivilegeTest {
     private static final Duration PATIENCE = Duration.ofMinutes(1);
 
@@ -102,7 +102,8 @@ final class LeastPrivilegeTest {
             BackendDriver listening = BackendDriver.of(backend, "other");
             listening.queueUp();
             Subscription live = backend.subscribe(listening.ticket(), () -> {});
-            await().atMost(PATIENCE).until(() -> announced(db, table) == 1); // since notifications arrive, nobody polls
+            await().atMost(PATIENCE)
+                    .until(() -> announced(db, table) == 1); // notifications arrive, so the waiter does not poll
             Grant held = acquire(backend, "a");
             BackendDriver waiter = BackendDriver.of(backend, "a");
             waiter.queueUp();

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** When a client listens, when it trusts what it hears, and when it stops. No server, and no time but the test's own. */
+/** When a client listens, when it relies on notifications, and when it stops. No server; the test drives the time. */
 final class ListeningTest {
     private static final Duration PATIENCE = Duration.ofSeconds(30);
     private static final long FIVE_MINUTES = 300_000;
@@ -28,7 +28,7 @@ final class ListeningTest {
     private static final String UNLISTEN = "UNLISTEN \"locks\"";
 
     private final ScriptedDatabase scripted = ScriptedDatabase.postgres().answer("WITH relaxed", true);
-    private final ScriptedEar ear = new ScriptedEar();
+    private final ScriptedEar notified = new ScriptedEar();
     private Database database;
     private PostgresWakeups wakeups;
 
@@ -37,36 +37,36 @@ final class ListeningTest {
     }
 
     private void open() {
-        scripted.listenWith(ear);
+        scripted.listenWith(notified);
         database = Database.open(
                 scripted.dataSource(),
                 new Database.SchemaRequest(JdbcStrategy.VERSION, new TableName("shop.Locks"), false),
                 PATIENCE.toMillis(),
                 () -> {});
-        wakeups = new PostgresWakeups(database, ear.nanos::get);
+        wakeups = new PostgresWakeups(database, notified.nanos::get);
     }
 
     @AfterEach
     void close() {
-        ear.goOn();
+        notified.goOn();
         wakeups.close();
         database.close();
     }
 
     private void read(long millis, String... payloads) throws InterruptedException {
-        ear.read(millis, payloads);
+        notified.read(millis, payloads);
     }
 
     private void settle() throws InterruptedException {
-        ear.settle();
+        notified.settle();
     }
 
-    /** The listener has left its thread, and nothing else is under way in the background. */
+    /** The listener has left its thread, and no other background work runs. */
     private void idle() throws InterruptedException {
         idle(4);
     }
 
-    /** Nothing is under way in the background, but on all threads above that number. */
+    /** No background work runs, except on threads above that number. */
     private void idle(int threads) throws InterruptedException {
         CountDownLatch all = new CountDownLatch(threads);
         for (int i = 0; i < threads; i++) {
@@ -133,12 +133,12 @@ final class ListeningTest {
     void waiters_areAnnounced_whenOneOfItsOwnNotificationsHasArrived() throws Exception {
         open();
         Waiter waiter = waiter("a");
-        waiter.awaitCalls(1); // by a poll: nobody else would call it yet
+        waiter.awaitCalls(1); // by a poll: there is no notification yet
         read(0, "hello of another client", "elsewhere");
         settle();
         idle(3);
         assertThat(announcements()).isZero();
-        assertThat(ear.readMillis).isEqualTo(250);
+        assertThat(notified.readMillis).isEqualTo(250);
 
         read(0, hello(1));
 
@@ -153,7 +153,7 @@ final class ListeningTest {
         Waiter next = waiter("b");
         soon().until(() -> announcements() == 2);
         settle();
-        assertThat(next.calls).as("polls of one who is announced").hasValue(0);
+        assertThat(next.calls).as("polls of an announced waiter").hasValue(0);
         assertThat(waiter.calls).hasValue(1);
         assertThat(PostgresWakeups.channel(new TableName("Shop.LOCKS"))).isEqualTo("locks");
     }
@@ -179,7 +179,7 @@ final class ListeningTest {
         assertThat(held.calls).hasValue(1);
     }
 
-    /** One who listens already and asks again without success. */
+    /** A waiter that listens already and tries again without success. */
     @Test
     void busyAgain_keepsItsTicket_andPollsWhereNobodyCalls() throws Exception {
         open();
@@ -225,11 +225,11 @@ final class ListeningTest {
                                     + " poll instead");
         }
         assertThat(announcements()).isZero();
-        ear.nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(FIVE_MINUTES) - 1);
+        notified.nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(FIVE_MINUTES) - 1);
         waiter("b").awaitCalls(1);
         assertThat(scripted.count(LISTEN)).isEqualTo(1);
 
-        ear.nanos.incrementAndGet();
+        notified.nanos.incrementAndGet();
         waiter("c").awaitCalls(1);
         awaitCount(LISTEN, 2);
     }
@@ -273,10 +273,10 @@ final class ListeningTest {
                         "close");
         Waiter next = waiter("b");
         awaitCount(LISTEN, 2);
-        next.awaitCalls(1); // nobody calls before it listens again
+        next.awaitCalls(1); // no notification arrives before it listens again
     }
 
-    /** A connection that has broken without a word would never tell. */
+    /** A connection that broke silently would never report it. */
     @Test
     void silence_forThirtySeconds_isAskedAbout() throws Exception {
         open();
@@ -330,7 +330,7 @@ final class ListeningTest {
         read(0, hello(1));
         settle();
         soon().until(() -> announcements() == 1);
-        ear.broken = new SQLException("broken", "08006");
+        notified.broken = new SQLException("broken", "08006");
         try (LogCapture log = new LogCapture()) {
             read(0);
 
@@ -347,7 +347,7 @@ final class ListeningTest {
         soon().until(() -> announcements() == 2);
     }
 
-    /** What cannot be mended by trying: a pool that hides its driver, another driver, or no right to connect. */
+    /** Failures that a retry cannot fix: a pool that hides its driver, another driver, or no right to connect. */
     @ParameterizedTest
     @ValueSource(strings = {"hidden driver", "no access"})
     void listening_isNotPossible_isNotTriedForFiveMinutes(String why) throws Exception {
@@ -365,7 +365,7 @@ final class ListeningTest {
         waiter("c").awaitCalls(1);
         assertThat(scripted.count("abort")).isEqualTo(1);
 
-        ear.nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(FIVE_MINUTES));
+        notified.nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(FIVE_MINUTES));
         waiter("d").awaitCalls(1);
         awaitCount("abort", 2);
     }
@@ -375,7 +375,7 @@ final class ListeningTest {
         open();
         waiter("a");
         read(0, hello(1));
-        ear.goOn();
+        notified.goOn();
 
         wakeups.close();
 

@@ -76,7 +76,7 @@ final class LockedRowBackendTest extends RecordedRowLocks {
         });
     }
 
-    /** Somebody has counted since the row was locked, or nobody knows; then the row's connection is asked behind the count. */
+    /** Another client may have counted since the row was locked; then the row's connection is checked after the count. */
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void attempt_tokenIsNotTheOneThatWasSeen_countsAnother_andAsksWhetherItHasTheRow(boolean seen) {
@@ -159,7 +159,7 @@ final class LockedRowBackendTest extends RecordedRowLocks {
         assertThat(db.calls(TRY)).extracting(RecordedDb.Call::connection).containsExactly(1, 1);
     }
 
-    /** Slices of the wait that end in vain are followed by others, each out of the transaction that PostgreSQL has aborted. */
+    /** A wait's slices follow each other, and each leaves the transaction that PostgreSQL has aborted. */
     @Test
     void waiter_isOneWaitInTheQueue_untilItsTurn_thenCountsAndAsks() throws Exception {
         taken();

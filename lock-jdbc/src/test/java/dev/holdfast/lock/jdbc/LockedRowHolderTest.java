@@ -22,7 +22,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
-/** What keeps and ends a row lock, step by step: renewals, releases, who holds, and the close. */
+/** What keeps and ends a row lock, step by step: renewals, releases, the holder's description, and close. */
 final class LockedRowHolderTest extends RecordedRowLocks {
     @Test
     void info_pollsSlowly_andHasLocksAlone() {

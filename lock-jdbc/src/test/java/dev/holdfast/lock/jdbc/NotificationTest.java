@@ -32,7 +32,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.postgresql.PGConnection;
 
-/** Waiters on PostgreSQL are called, and poll where nobody can call them. */
+/** Waiters on PostgreSQL are notified, and poll where notifications do not arrive. */
 final class NotificationTest {
     /** Holder and waiter never renew within a test. */
     private static final LockOptions LONG =
@@ -107,7 +107,7 @@ final class NotificationTest {
         }
     }
 
-    /** The waiter's first attempt was before the release, its announcement is after it: that tells. */
+    /** The waiter's first attempt was before the release, its announcement is after it and finds the lock free. */
     @Test
     void release_beforeTheWaiterIsAnnounced_isTold() throws Exception {
         try (LockBackend holder = backend();
@@ -141,7 +141,7 @@ final class NotificationTest {
         }
     }
 
-    /** Likewise where somebody else has announced to wait for it, and has not asked again yet. */
+    /** The same if another waiter has announced itself, and has not tried again yet. */
     @Test
     void release_beforeTheWaiterIsAnnounced_isTold_whoeverElseIsAnnounced() throws Exception {
         try (LockBackend holder = backend();
@@ -168,7 +168,7 @@ final class NotificationTest {
         }
     }
 
-    /** The same for permits, of which others are held still: that the row is held does not tell that there is room. */
+    /** The same for permits, of which others are still held: a row that is held does not show whether permits are free. */
     @Test
     void permitsReleased_beforeTheWaiterIsAnnounced_isTold() throws Exception {
         Demand two = new Demand.Permits(1, 2);
@@ -223,16 +223,16 @@ final class NotificationTest {
     @Test
     void release_nobodyWaits_notifiesNobody() throws Exception {
         try (LockClient client = client(JdbcStrategy.VERSION, pool);
-                Connection ear = db.connect();
-                Statement statement = ear.createStatement()) {
+                Connection listening = db.connect();
+                Statement statement = listening.createStatement()) {
             statement.execute("LISTEN \"" + table + "\"");
             for (int i = 0; i < 20; i++) {
                 client.lock("unwanted").acquire().close();
             }
             statement.execute("NOTIFY \"" + table + "\", 'end'");
-            var heard = ear.unwrap(PGConnection.class).getNotifications();
-            assertThat(heard).hasSize(1);
-            assertThat(heard[0].getParameter()).isEqualTo("end");
+            var received = listening.unwrap(PGConnection.class).getNotifications();
+            assertThat(received).hasSize(1);
+            assertThat(received[0].getParameter()).isEqualTo("end");
         }
     }
 
@@ -353,8 +353,8 @@ final class NotificationTest {
     void release_calledWaiter_sendsNoNameThatAnybodyCouldRead() throws Exception {
         try (LockClient holder = client(JdbcStrategy.VERSION, pool);
                 LockClient waiter = client(JdbcStrategy.VERSION, pool);
-                Connection ear = db.connect();
-                Statement statement = ear.createStatement()) {
+                Connection listening = db.connect();
+                Statement statement = listening.createStatement()) {
             statement.execute("LISTEN \"" + table + "\"");
             Lease lease = holder.lock("payout/DE89370400440532013000", LONG).acquire();
             CompletableFuture<Lease> waiting =
@@ -363,11 +363,12 @@ final class NotificationTest {
             lease.close();
             waiting.get(PATIENCE.toSeconds(), TimeUnit.SECONDS).close();
             statement.execute("SELECT 1");
-            var heard = ear.unwrap(PGConnection.class).getNotifications();
-            assertThat(heard).anySatisfy(one -> assertThat(one.getParameter()).hasSize(64));
+            var received = listening.unwrap(PGConnection.class).getNotifications();
+            assertThat(received)
+                    .anySatisfy(one -> assertThat(one.getParameter()).hasSize(64));
             String name = "payout/DE89370400440532013000";
             String hex = java.util.HexFormat.of().formatHex(name.getBytes(java.nio.charset.StandardCharsets.UTF_8));
-            assertThat(heard)
+            assertThat(received)
                     .noneMatch(one -> one.getParameter().contains(hex)
                             || one.getParameter().contains(name));
         }

@@ -91,7 +91,7 @@ final class OrphansTest {
                     }
                 }
                 boolean served = false;
-                for (int tries = 0; tries < 3 && !served; tries++) { // not if the machine stands still
+                for (int tries = 0; tries < 3 && !served; tries++) { // a pause of the machine may spoil a try
                     served = isServedAtOnce(backend, "free/" + tries);
                 }
                 assertThat(served).as("20 of another name, one after the other").isTrue();
@@ -167,7 +167,7 @@ final class OrphansTest {
         });
     }
 
-    /** Whatever a driver or a pool throws: the next round comes all the same. */
+    /** Whatever a driver or a pool throws, the next pass runs. */
     @Test
     void round_fails_theNextOneTriesAgain() {
         RecordedDb db = new RecordedDb(Dialect.H2);

@@ -39,7 +39,7 @@ final class OwnPoolSettingsTest {
         return await().atMost(PATIENCE).pollDelay(Duration.ZERO).pollInterval(Duration.ofMillis(1));
     }
 
-    /** A driver that wraps others, as some clouds have one, and forgets nothing. */
+    /** A driver that wraps others, as some clouds have one, and logs all it gets. */
     private final class WrappingDriver implements Driver {
         final List<String> urls = new CopyOnWriteArrayList<>();
         final List<Properties> properties = new CopyOnWriteArrayList<>();

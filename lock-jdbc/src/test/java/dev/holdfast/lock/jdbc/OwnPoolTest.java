@@ -159,7 +159,7 @@ final class OwnPoolTest {
         return tries.get();
     }
 
-    /** Says one letter to whoever asks, and nothing more. */
+    /** Answers each connection with one letter, and nothing more. */
     private static final class Greeter implements AutoCloseable {
         final ServerSocket port = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
         final AtomicInteger logins = new AtomicInteger();

@@ -33,7 +33,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The connection that hears PostgreSQL's notifications. */
+/** The connection that receives PostgreSQL's notifications. */
 final class PostgresListenerTest {
     private static final int ROUNDS = 20;
     private static final Duration PATIENCE = Duration.ofSeconds(30);
@@ -105,7 +105,7 @@ final class PostgresListenerTest {
         }
     }
 
-    /** What close() breaks off then is the driver's, of which the pool hears nothing. */
+    /** close() then ends the driver's connection, and the pool does not notice. */
     @Test
     void close_whileTheServerIsSilent_isNothingThatThePoolWarnsOf() throws Exception {
         Db db = SharedDb.POSTGRESQL.db();
@@ -135,7 +135,7 @@ final class PostgresListenerTest {
             next.set(true);
             try (Subscription subscription = backend.subscribe(waiter.ticket(), () -> {})) {
                 assertThat(listens.await(30, TimeUnit.SECONDS)).isTrue();
-                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(200)); // its statement is under way
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(200)); // its statement runs
                 backend.close();
             }
             await().pollDelay(Duration.ofMillis(200))
@@ -158,7 +158,7 @@ final class PostgresListenerTest {
         });
     }
 
-    /** The connection breaks, and no other one can listen: nobody hears of the next release, so the waiter has to look. */
+    /** The connection breaks, and no other one can listen: the next release notifies no waiter, so the waiter must poll. */
     @Test
     void listeningIsOver_forGood_waiterIsTurnedToPolling() throws Exception {
         Db db = SharedDb.POSTGRESQL.db();
@@ -186,7 +186,7 @@ final class PostgresListenerTest {
         }
     }
 
-    /** Who gets it next would hear, and keep, what nobody reads. */
+    /** Its next user would receive and store notifications that it never reads. */
     @Test
     void close_connectionIsThePoolsAgain_andDoesNotListen() throws Exception {
         Db db = SharedDb.POSTGRESQL.db();
@@ -267,7 +267,7 @@ final class PostgresListenerTest {
                         >= 1);
     }
 
-    /** A data source whose connections a pool does not know as its own. */
+    /** A data source whose connections a pool does not recognise as its own. */
     private static DataSource wrapped(DataSource pool) {
         return proxy(DataSource.class, (self, method, arguments) -> {
             Object result = invoke(pool, method, arguments);

@@ -85,7 +85,7 @@ final class PromptSocketFactoryTest {
         }
     }
 
-    /** By the median: a busy machine may stand still at some of them. */
+    /** Uses the median: a busy machine may pause during some of them. */
     private static void assertAtOnce(Callable<Boolean> look) throws Exception {
         long[] nanos = new long[LOOKS];
         for (int i = 0; i < LOOKS; i++) {
@@ -207,9 +207,9 @@ final class PromptSocketFactoryTest {
                 looksWithoutWaiting(driver);
                 for (int i = 0; i < NOTIFICATIONS; i++) {
                     db.execute("NOTIFY told, '" + i + "'");
-                    PGNotification[] heard = driver.getNotifications((int) PATIENCE.toMillis());
-                    assertThat(heard).hasSize(1);
-                    assertThat(heard[0].getParameter()).isEqualTo(Integer.toString(i));
+                    PGNotification[] received = driver.getNotifications((int) PATIENCE.toMillis());
+                    assertThat(received).hasSize(1);
+                    assertThat(received[0].getParameter()).isEqualTo(Integer.toString(i));
                 }
             }
         }
@@ -234,7 +234,7 @@ final class PromptSocketFactoryTest {
         return db.url() + "?user=" + db.user() + "&password=" + db.password();
     }
 
-    /** Somebody's own. */
+    /** The application's own factory. */
     public static final class Counting extends SocketFactory {
         static final AtomicInteger SOCKETS = new AtomicInteger();
 

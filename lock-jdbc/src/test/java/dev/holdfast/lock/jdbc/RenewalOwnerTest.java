@@ -14,7 +14,7 @@ import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Who has lost a lock and does not know it yet must not keep its next holder's lease alive. */
+/** A client that has not noticed its loss yet must not renew the next holder's lease. */
 final class RenewalOwnerTest {
     @ParameterizedTest
     @EnumSource
@@ -38,7 +38,7 @@ final class RenewalOwnerTest {
         }
     }
 
-    /** Its row bears its name still, and is everybody's: of those that are renewed together, each has its own answer. */
+    /** Its row still has its owner but has expired: of locks renewed together, each has its own result. */
     @ParameterizedTest
     @EnumSource
     void renewal_ofWhatHasExpired_isLost_besideOneThatIsHeld(SharedDb shared) throws Exception {

@@ -29,7 +29,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * An attempt that finds what an earlier attempt of its own has left, whose answer was lost or is still on its way: that one's lease
+ * An attempt that finds what an earlier attempt of its own has left, whose answer was lost or has not arrived: that one's lease
  * counts from an earlier time, so nothing of it is granted to this attempt. And what happens between an attempt's statements.
  */
 final class RepeatedAttemptTest {
@@ -131,7 +131,7 @@ final class RepeatedAttemptTest {
         return db.number("SELECT " + db.dialect.epochMillis(db.dialect.now()));
     }
 
-    /** Its own before its first statement, and somebody else's before the second. */
+    /** Its own before its first statement, and another owner's before the second. */
     @ParameterizedTest
     @MethodSource("mariaDb")
     void attempt_ownRowGoesBetweenItsStatements_isBusy(SharedDb shared) throws Exception {

@@ -12,7 +12,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** An attempt whose thread stood still until its caller had left, and had abandoned what was not there yet. */
+/** An attempt whose thread paused until its caller had given up and abandoned an acquisition that had not begun. */
 final class RowAcquisitionTest {
     @Test
     void attempt_beginsAfterItsCallerHasLeft_locksNothing() throws Exception {

@@ -114,7 +114,7 @@ final class RowLockTest {
                 waiter.abandon();
                 millis[i] = (System.nanoTime() - startNanos) / 1_000_000;
             }
-            Arrays.sort(millis); // a busy machine may stand still during one
+            Arrays.sort(millis); // a busy machine may pause during one
             assertThat(millis[millis.length - 2])
                     .as("ms, the second longest; a statement waits for 5 s")
                     .isLessThan(4_000);
@@ -301,7 +301,7 @@ final class RowLockTest {
         }
     }
 
-    /** Its caller gives up meanwhile, without the time to wait for it: there is nobody else who would free the row. */
+    /** Its caller gives up meanwhile, without time to wait for it: only the attempt itself can free the row. */
     @ParameterizedTest
     @EnumSource(names = {"POSTGRESQL", "MARIADB", "MARIADB_BY_MYSQL_DRIVER"})
     void attempt_abandonedWhileItsTokenIsCounted_leavesTheRowFree(SharedDb shared) throws Exception {
@@ -337,7 +337,7 @@ final class RowLockTest {
         }
     }
 
-    /** A data source whose connection of that number does not come before somebody says so. */
+    /** A data source that holds back the connection of that number until the test lets it go. */
     private static DataSource waitingBefore(
             int number, DataSource pool, AtomicLong connections, CountDownLatch reached, CountDownLatch goOn) {
         return (DataSource) Proxy.newProxyInstance(
@@ -370,7 +370,7 @@ final class RowLockTest {
         }
     }
 
-    /** Nobody knows whether it is released: that it was not held would be reported as a loss. */
+    /** Whether it is released is unknown: "not held" would be reported as a loss. */
     @Test
     void release_withoutAnAnswer_isUnavailable() throws Exception {
         AtomicBoolean silent = new AtomicBoolean();

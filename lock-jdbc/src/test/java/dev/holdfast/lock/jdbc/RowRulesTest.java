@@ -47,10 +47,10 @@ final class RowRulesTest {
 
     @ParameterizedTest
     @CsvSource({"5, 5", "1, 1", "0, -1", "-7, -1"})
-    void busy_tellsARemainingTime_ofAHolderThatIsThere(long remaining, long told) {
-        assertThat(ExpiryRows.busy(remaining)).isEqualTo(new AcquireResult.Busy(told, null));
+    void busy_returnsTheRemainingTime_ofALiveHolder(long remaining, long reported) {
+        assertThat(ExpiryRows.busy(remaining)).isEqualTo(new AcquireResult.Busy(reported, null));
         long beside = ExpiryRows.BESIDE_SHARES + Math.max(0, remaining);
-        assertThat(ExpiryRows.busy(beside)).isEqualTo(new AcquireResult.Busy(told, BesideShares.TICKET));
+        assertThat(ExpiryRows.busy(beside)).isEqualTo(new AcquireResult.Busy(reported, BesideShares.TICKET));
     }
 
     @ParameterizedTest
@@ -116,7 +116,7 @@ final class RowRulesTest {
                 .isEqualTo(token > 0 ? granted(token) : new AcquireResult.Busy(remaining, null));
     }
 
-    /** The short one where the lock may be free, the other where it was busy lately, an insert where there is no row. */
+    /** The short one where the lock may be free, the other after recent contention, an insert where there is no row. */
     @Test
     void mySql_statementsOfAnAttempt_goByWhatWasFound() throws Exception {
         RecordedDb db = new RecordedDb(Dialect.MYSQL);
@@ -130,7 +130,7 @@ final class RowRulesTest {
         assertThat(kinds(db)).containsExactly("take", "update");
         db.forget();
         statements.tryAcquire(db.connection(), request());
-        assertThat(kinds(db)).as("busy lately").containsExactly("update");
+        assertThat(kinds(db)).as("after recent contention").containsExactly("update");
 
         db.forget();
         VersionStatements idle = VersionStatements.of(Dialect.MARIADB, TABLE, Tokens.generated(Dialect.MARIADB, TABLE));
@@ -144,7 +144,7 @@ final class RowRulesTest {
                 .toList();
     }
 
-    /** A statement of all would be too long for a server: so it is several, and each tells of its own. */
+    /** One statement for all would be too long for a server: there are several, each with its own results. */
     @Test
     void mySql_renewalOfVeryMany_isSplit_andASecondStatementTellsWhichOfAChunk() throws Exception {
         RecordedDb db = new RecordedDb(Dialect.MYSQL);
@@ -211,7 +211,7 @@ final class RowRulesTest {
                         me, me, me, 60_000L, 60_000L, HOLDER, "a", me, "a", me, 60_000L, 60_000L, HOLDER, "a", "a");
     }
 
-    /** One row more is asked for than is told, and a name is found however its prefix goes on. */
+    /** The query reads one row more than it returns, and finds a name whatever follows its prefix. */
     @Test
     void listing_hasTheHoldersOfEachName_andWhetherThereAreMore() throws Exception {
         RecordedDb db = new RecordedDb(Dialect.H2);
@@ -282,7 +282,7 @@ final class RowRulesTest {
         assertThat(db.calls().get(0).sql()).contains("pg_catalog.set_config('synchronous_commit', 'off', true)");
     }
 
-    /** The server ends who has fallen silent, and a wait after a slice of it, so that both learn of the other's end. */
+    /** The server ends idle transactions, and ends a wait after each slice, so that both sides notice the other's end. */
     @Test
     void onPostgres_rowLocksAreBoundedByTheServer() {
         RowStatements rows = RowStatements.of(Dialect.POSTGRESQL, JdbcStrategy.ROW_LOCK.defaultTable());

@@ -228,7 +228,7 @@ final class RowSessionsTest {
                 });
     }
 
-    /** Its caller has left, or its client has closed: nobody would ever give it back. */
+    /** Its caller has given up, or its client is closed: no other code would return the connection. */
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void take_connectionComesTooLate_isGivenBack(boolean closed) throws Exception {

@@ -36,7 +36,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The marks of those who wait beside shares and permits, and changes of a row that is not as it was read any more. */
+/** The marks of waiters for shares and permits, and changes of a row that has changed since it was read. */
 final class RowSharesTest {
     private static final Demand ONE_OF_ONE = new Demand.Permits(1, 1);
     private static final Demand ONE_OF_TWO = new Demand.Permits(1, 2);
@@ -51,7 +51,7 @@ final class RowSharesTest {
         return BackendDriver.of(backend, name, demand, LEASE_MILLIS);
     }
 
-    /** Nobody knows whether it was made; the abandonment removes it, and whoever comes then finds room. */
+    /** Whether the mark was written is unknown; the abandonment removes it, and the next attempt finds room. */
     @ParameterizedTest
     @EnumSource
     void mark_madeWithoutAnAnswer_endsWithTheAbandonment(SharedDb shared) throws Exception {
@@ -72,7 +72,7 @@ final class RowSharesTest {
         }
     }
 
-    /** A mark for permits holds back nobody who wants the whole lock, so there may be one while that is held. */
+    /** A mark for permits does not block an exclusive lock, so there may be one while that is held. */
     @ParameterizedTest
     @EnumSource
     void mark_abandonedWhileALockIsHeld_leavesTheLockAsItIs(SharedDb shared) throws Exception {
@@ -108,7 +108,7 @@ final class RowSharesTest {
         }
     }
 
-    /** The row says when a lone reader ends; who joins it writes that down, and must not write what is over. */
+    /** The row says when a lone reader ends; a second reader writes that expiry into its share, and must not write an expired one. */
     @ParameterizedTest
     @EnumSource
     void change_theLoneReaderWasRenewedMeanwhile_changesNothing(SharedDb shared) throws Exception {

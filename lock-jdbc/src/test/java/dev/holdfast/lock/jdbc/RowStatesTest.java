@@ -20,7 +20,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What a row is taken for, what it is to be, and the one statement that makes it so. */
+/** How a row is read, how its next state is computed, and the single statement that writes it. */
 final class RowStatesTest {
     private static final String NAME = "orders/42";
     private static final String HOLDER = "4711 host-1 driver";
@@ -51,7 +51,7 @@ final class RowStatesTest {
         assertThat(over.isExclusive()).as("its time is over").isFalse();
         assertThat(over.exclusiveHolder()).isEmpty();
         assertThat(over.shared()).isEqualTo(new SharedRow(3, null, List.of()));
-        assertThat(row("", WRITTEN, true).isExclusive()).as("nobody's").isFalse();
+        assertThat(row("", WRITTEN, true).isExclusive()).as("without an owner").isFalse();
     }
 
     @Test
@@ -89,7 +89,7 @@ final class RowStatesTest {
         assertThat(left.text()).isEqualTo("3;");
     }
 
-    /** The row of one who has it alone says so by itself. */
+    /** The row of an exclusive holder needs no list of shares. */
     @ParameterizedTest
     @CsvSource({"abc, true, false", "sabc, true, false", "shared, true, true", "abc, false, true", "sabc, false, true"})
     void marked_keepsOwnerTokenAndEnd_andWritesSharesOfASharedRowOnly(String owner, boolean live, boolean written) {
@@ -123,7 +123,7 @@ final class RowStatesTest {
         assertThat(db.calls()).hasSize(2);
     }
 
-    /** Compares all that was read; the end is written anew where it changes, from the moment of the change on. */
+    /** Compares all that was read; a changed expiry is computed from the time of the change. */
     @ParameterizedTest
     @EnumSource
     void change_writesTheNextState_whereTheRowIsAsItWasRead(Dialect dialect) throws Exception {
@@ -209,7 +209,7 @@ final class RowStatesTest {
         }
     }
 
-    /** As a release: whoever waits polls then. */
+    /** As after a release: waiters poll then. */
     @Test
     void change_withoutTheRightToNotify_isSilentFromThenOn() throws Exception {
         RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);

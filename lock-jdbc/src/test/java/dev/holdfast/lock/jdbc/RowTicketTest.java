@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** Who is called when the turn of a waiter has come. */
+/** The notification of a waiter whose attempt can be granted. */
 final class RowTicketTest {
     private final RowTicket ticket = new RowTicket(Runnable::run);
     private final AtomicInteger calls = new AtomicInteger();

@@ -21,7 +21,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Who asks as docs/stuck.md says learns who has a lock, and that nobody has it. */
+/** The queries of docs/stuck.md show the holder of a lock, or that it is free. */
 final class RunbookTest {
     private static final Path PAGE = Path.of("../docs/stuck.md");
 

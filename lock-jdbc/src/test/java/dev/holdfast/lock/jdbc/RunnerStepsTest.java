@@ -161,7 +161,7 @@ final class RunnerStepsTest {
         assertThat(db.calls("SET TRANSACTION READ WRITE; SET x")).hasSize(1);
     }
 
-    /** The server ends what it hears no more of when the time is over, but not in the middle of a pause of the client. */
+    /** The server ends an idle transaction when its time is over, but not during a short pause of the client. */
     @ParameterizedTest
     @ValueSource(longs = {990, 8_000})
     void readOnlyByDefault_onPostgres_idlesForTheTimeThatIsLeft_aSecondAtLeast(long millis) throws Exception {

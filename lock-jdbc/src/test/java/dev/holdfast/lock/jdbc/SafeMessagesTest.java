@@ -159,7 +159,7 @@ final class SafeMessagesTest {
                 .hasMessage("java.sql.SQLException: ***");
     }
 
-    /** As drivers make them that pass a failure on to whoever caused it. */
+    /** As made by drivers that wrap a failure for their caller. */
     @Test
     void failures_inACircle_areGoneThroughOnce() {
         JdbcAddress address = new JdbcAddress("jdbc:postgresql://h/shop?user=app&password=canary-secret");

@@ -99,7 +99,7 @@ final class ScriptedDatabase {
         refusal = failure;
     }
 
-    /** Connections are PostgreSQL's driver's, and hear so. */
+    /** Connections unwrap to PostgreSQL's own, and receive notifications. */
     void listenWith(Ear hearing) {
         ear = hearing;
     }

@@ -14,7 +14,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import org.postgresql.PGNotification;
 
-/** What a listening connection hears, read by read, each as long as a test says, on a time that it makes. */
+/** The notifications of a listening connection, read by read; each read takes as long as the test says, on its own clock. */
 final class ScriptedEar implements ScriptedDatabase.Ear {
     private static final Duration PATIENCE = Duration.ofSeconds(30);
 
@@ -24,14 +24,14 @@ final class ScriptedEar implements ScriptedDatabase.Ear {
     /** The next read fails so. */
     volatile SQLException broken;
 
-    /** For how long the last read was to wait. */
+    /** The time-out of the last read. */
     volatile int readMillis;
 
     private final Semaphore reads = new Semaphore(0);
     private final BlockingQueue<List<String>> arrived = new LinkedBlockingQueue<>();
     private volatile boolean free;
 
-    /** From now on, reads hear nothing and take no time, without the test. */
+    /** From now on, reads return nothing and take no time, without the test. */
     void goOn() {
         free = true;
         arrived.add(List.of());
@@ -86,7 +86,7 @@ final class ScriptedEar implements ScriptedDatabase.Ear {
                 .isTrue();
     }
 
-    /** A read takes so long, and finds that. */
+    /** A read takes the given time, and returns the given notifications. */
     void read(long millis, String... payloads) throws InterruptedException {
         awaitRead();
         nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(millis));

@@ -70,7 +70,7 @@ final class ShareStatementsTest {
         });
     }
 
-    /** It is forgotten that it had waited beside shares: nothing is looked for in the row any more. */
+    /** The note that it had waited next to shares is removed: the row is not searched any more. */
     @ParameterizedTest
     @EnumSource
     void lockThatHadWaitedBesideAReader_abandoned_asAnyLock(SharedDb shared) throws Exception {

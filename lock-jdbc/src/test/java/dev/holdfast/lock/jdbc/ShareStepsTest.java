@@ -214,7 +214,7 @@ final class ShareStepsTest {
         assertUnchanged();
     }
 
-    /** PostgreSQL's statement calls whoever waits, if there is one; it is for nobody where only a mark changes. */
+    /** PostgreSQL's statement notifies waiters, if there are any; it notifies none if only a mark changes. */
     @Test
     void leave_onPostgreSql_notifies() throws Exception {
         RecordedDb postgres = new RecordedDb(Dialect.POSTGRESQL);
@@ -236,7 +236,7 @@ final class ShareStepsTest {
     @Test
     void abandon_ofALock_looksWhereItHasAMark() throws Exception {
         shares.abandon(connection, acquisition(Demand.EXCLUSIVE));
-        assertThat(db.calls()).as("it never waited beside shares").isEmpty();
+        assertThat(db.calls()).as("it never waited next to shares").isEmpty();
 
         shared(0, null, READER);
         ask(Demand.EXCLUSIVE, 1);

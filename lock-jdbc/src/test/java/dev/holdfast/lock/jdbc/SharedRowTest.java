@@ -19,7 +19,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The text of a row's shares, and the rule of who has room. */
+/** The text of a row's shares, and the rule that admits shares and permits. */
 final class SharedRowTest {
     private static final OwnerId ASKS = OwnerId.random();
 
@@ -145,9 +145,7 @@ final class SharedRowTest {
         assertThat(row.endMillis()).isEqualTo(2_000);
         assertThat(row.firstEndMillis()).isEqualTo(1_000);
         SharedRow marked = row.markedBy(mark(permits(5))).limitedTo(7);
-        assertThat(marked.firstEndMillis())
-                .as("the mark stands in the way, too")
-                .isEqualTo(500);
+        assertThat(marked.firstEndMillis()).as("the mark blocks it, too").isEqualTo(500);
         assertThat(marked).isEqualTo(new SharedRow(7, mark(permits(5)), row.shares()));
     }
 

@@ -5,7 +5,7 @@ import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.concurrent.Callable;
 
-/** How long something takes on a machine that may stand still for seconds: what is slow each time is slow by itself. */
+/** How long something takes on a machine that may pause for seconds: only code that is slow each time is slow. */
 final class Shortest {
     private static final int TRIES = 5;
 

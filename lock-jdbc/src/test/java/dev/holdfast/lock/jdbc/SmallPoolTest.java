@@ -98,7 +98,7 @@ final class SmallPoolTest {
         }
     }
 
-    /** As many attempts as may be under way at once stand in a pool that hangs, and their callers have left. */
+    /** The largest number of concurrent attempts waits in a pool that hangs, and their callers have given up. */
     @ParameterizedTest
     @EnumSource(names = {"POSTGRESQL", "MARIADB", "H2"})
     void attemptsHang_leaseIsRenewedAndReleased(SharedDb shared) throws Exception {
@@ -128,7 +128,7 @@ final class SmallPoolTest {
         }
     }
 
-    /** A data source that says nothing about itself, and of which the next so many connections do not come. */
+    /** A data source that reports nothing about itself, and whose next connections, in the given number, never arrive. */
     private static DataSource hanging(DataSource pool, AtomicInteger asked, int most, CountDownLatch hang) {
         return (DataSource) Proxy.newProxyInstance(
                 DataSource.class.getClassLoader(), new Class<?>[] {DataSource.class}, (proxy, method, arguments) -> {

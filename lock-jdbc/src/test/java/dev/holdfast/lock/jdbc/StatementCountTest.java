@@ -24,7 +24,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What each operation costs, counted at the data source and, where the server tells, on the server. */
+/** What each operation costs, counted at the data source and, where the server counts statements, on the server. */
 final class StatementCountTest {
 
     @ParameterizedTest

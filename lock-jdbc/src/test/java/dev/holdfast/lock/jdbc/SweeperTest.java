@@ -108,7 +108,7 @@ final class SweeperTest {
                 }));
     }
 
-    /** More than one statement deletes, beside as many rows that are in use. */
+    /** More rows than one statement deletes, next to the same number of rows in use. */
     @ParameterizedTest
     @EnumSource
     void sweep_thousandsHaveEnded_deletesAll_andFindsThemByTheIndex(SharedDb shared) throws Exception {

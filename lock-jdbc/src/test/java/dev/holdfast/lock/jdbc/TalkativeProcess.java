@@ -13,7 +13,7 @@ import java.util.logging.ConsoleHandler;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 
-/** A child process that connects with random passwords and prints all that it is told. */
+/** A child process that connects with random passwords and prints all messages and log lines. */
 final class TalkativeProcess {
     static final List<String> PIECES = List.of("kzqCANxw", "vbjARYqj", "wxyHQzk7");
     private static final String SPECIAL = "/?#@;,:%&=()";

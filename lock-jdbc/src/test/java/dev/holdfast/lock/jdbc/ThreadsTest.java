@@ -60,7 +60,7 @@ final class ThreadsTest {
         }
     }
 
-    /** No JVM stays for their sake, and whoever looks at its threads sees whose they are. */
+    /** They do not keep a JVM alive, and their names say where they belong. */
     @Test
     void threads_areDaemons_countedByTheirPrefix_andKnownAsOurs() throws Exception {
         assertThat(Threads.isOurs()).isFalse();

@@ -55,7 +55,7 @@ final class TransactionLockIsolationTest {
         return all;
     }
 
-    /** An account of 100, beside which there is something else to read. */
+    /** An account of 100, and an unrelated row to read. */
     private static String account(Db db) throws Exception {
         String table = SharedDb.newTable();
         db.execute(Schema.statements("transaction", db.dialect).toArray(String[]::new));
@@ -240,7 +240,7 @@ final class TransactionLockIsolationTest {
         }
     }
 
-    /** The lock is free, and what was read before is older than its last use all the same. */
+    /** The lock is free, and but the earlier read is still older than its last use. */
     @Test
     void lock_onH2AtRepeatableRead_refused() throws Exception {
         Db db = SharedDb.H2.db();

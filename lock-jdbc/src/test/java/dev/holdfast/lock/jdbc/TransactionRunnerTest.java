@@ -99,7 +99,7 @@ final class TransactionRunnerTest {
         assertThat(db.number(count)).isEqualTo(2);
     }
 
-    /** A driver may ask the server whether the connection is read-only, or where else nobody thinks of it. */
+    /** A driver may ask the server whether the connection is read-only, or at other unexpected places. */
     @ParameterizedTest
     @ValueSource(strings = {"isReadOnly", "getAutoCommit"})
     void everyCall_hasATimeOutAlready(String method) throws Exception {
@@ -130,7 +130,7 @@ final class TransactionRunnerTest {
         assertThat(timeout).as("as it was").hasValue(0);
     }
 
-    /** Somebody may be in the way for ever: what is tried again and again would keep the connection until the deadline. */
+    /** A conflict may last: endless retries would keep the connection until the deadline. */
     @Test
     void conflictEachTime_isTriedTwentyTimes() throws Exception {
         AtomicInteger tries = new AtomicInteger();

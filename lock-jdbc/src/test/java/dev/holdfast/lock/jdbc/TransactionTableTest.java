@@ -18,7 +18,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Who creates the table of locks in transactions. */
+/** The creation of the table of locks in transactions. */
 final class TransactionTableTest {
     private static final Duration TIMEOUT = Duration.ofSeconds(20);
 

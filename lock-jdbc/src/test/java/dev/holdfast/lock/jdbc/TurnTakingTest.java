@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Two clients on one table, on a clock that stands still unless told otherwise. */
+/** Two clients on one table, on a clock that only the test advances. */
 final class TurnTakingTest {
     private static final String NAME = "orders/42";
     private static final int ROUNDS = 5;
@@ -60,7 +60,7 @@ final class TurnTakingTest {
                 BackendDriver again = BackendDriver.of(next.backend(), NAME);
                 long before = statements.get();
                 assertThat(again.tryAcquire(BackendDriver.WAIT_MILLIS))
-                        .as("who asks again at once, in round " + round)
+                        .as("the client that retries at once, in cycle " + round)
                         .isInstanceOf(AcquireResult.Busy.class);
                 assertThat(statements.get() - before).as("statements").isZero();
                 turn();
@@ -102,7 +102,7 @@ final class TurnTakingTest {
 
             BackendDriver.of(backend, NAME).queueUp();
             assertThat(acquire(backend, NAME).token())
-                    .as("by whoever does not wait")
+                    .as("by a client that does not wait")
                     .isEqualTo(grant.token() + 1);
         }
     }

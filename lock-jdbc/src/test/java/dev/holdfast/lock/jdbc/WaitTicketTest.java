@@ -10,7 +10,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** One who waits: whom it calls, when it polls, and what it listens for. */
+/** A waiter: what it notifies, when it polls, and what it listens for. */
 final class WaitTicketTest {
     private final WaitTicket ticket = new WaitTicket(BackendDriver.newAcquisition("orders/42"));
 
@@ -45,7 +45,7 @@ final class WaitTicketTest {
         assertThat(ticket.isListening()).isFalse();
     }
 
-    /** Any role can listen: the name itself is not told. */
+    /** Any role can listen: the notification does not contain the name. */
     @Test
     void payload_isTheHashOfTheName() {
         assertThat(ticket.name()).isEqualTo("orders/42");

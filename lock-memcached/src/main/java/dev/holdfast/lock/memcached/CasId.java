@@ -1,16 +1,16 @@
 package dev.holdfast.lock.memcached;
 
 /**
- * A grant's handle: its item, and the last known cas id of it, which each renewal changes. The id means something on the
- * connection on which it was read: a server that was restarted counts its ids from 1 again, so that an older one may be that
- * of another holder's item. Thread-safe.
+ * The handle of a grant: its item, and the last known cas id of it, which each renewal changes. An id is valid only on
+ * the connection on which it was read. A restarted server counts its ids from 1 again, so an older id may be that of
+ * another holder's item. Thread-safe.
  */
 final class CasId {
 
     /**
      * An id.
      *
-     * @param value what {@code gets} returned
+     * @param value the value that {@code gets} returned
      * @param connection the number of the connection before that request, see {@link Connections}
      */
     record Seen(long value, long connection) {}

@@ -13,8 +13,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The item from which the tokens of all locks of a prefix count: the wall clock in microseconds of the client that found it
- * missing. Read in one request with the lock, so that both come from one run of the server. Thread-safe.
+ * The item to which the tokens of all locks of a prefix are relative: the wall clock in microseconds of the client that
+ * found it missing. It is read in one request with the lock, so that both come from one run of the server. Thread-safe.
  */
 final class ClockFloor {
     private static final int TRIES = 3;
@@ -35,13 +35,13 @@ final class ClockFloor {
      */
     record Read(@Nullable GetResult<byte[]> item, long floor) {
 
-        /** The item's token: what it says, or the floor and its cas id. */
+        /** The token of the item: the stored one, or the floor plus the cas id. */
         long token(LockItem decoded) {
             return decoded.token() > 0 || item == null ? decoded.token() : floor + item.getCas();
         }
     }
 
-    /** Reads an item, and the floor, which it sets if it is missing. */
+    /** Reads an item and the floor, and sets the floor if it is missing. */
     CompletionStage<Read> readWith(String key) {
         return read(key, TRIES);
     }

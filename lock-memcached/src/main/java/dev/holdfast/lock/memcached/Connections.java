@@ -4,7 +4,10 @@ import com.spotify.folsom.ConnectionChangeListener;
 import com.spotify.folsom.ObservableClient;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Numbers a client's connections: the number rises when one ends, before the next one is made. Thread-safe. */
+/**
+ * Numbers the connections of a client: the number increases when a connection ends, before the next one is made.
+ * Thread-safe.
+ */
 final class Connections implements ConnectionChangeListener {
     private final AtomicLong number = new AtomicLong();
 
@@ -13,7 +16,7 @@ final class Connections implements ConnectionChangeListener {
         number.incrementAndGet();
     }
 
-    /** Read before a request whose answer is to be used only while its connection lasts. */
+    /** The current number, to be read before a request whose answer is valid only on its connection. */
     long number() {
         return number.get();
     }

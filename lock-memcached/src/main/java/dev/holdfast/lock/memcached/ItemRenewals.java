@@ -14,9 +14,10 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Renews items: {@code cas} for each with the id that is known, and one {@code gets} for all behind them, which brings the new
- * ids, in one trip. If the id has changed and the item is still the owner's, since the reply to a renewal was lost, it is
- * renewed again with the id that was read. An id of an older connection is not used; it is read anew. Thread-safe.
+ * Renews items in one trip: {@code cas} for each with the known id, and then one {@code gets} for all, which returns
+ * the new ids. If the id has changed and the item still has the same owner, because the reply to a renewal was lost,
+ * the item is renewed again with the id that was read. An id of an older connection is not used; the current one is
+ * read instead. Thread-safe.
  */
 final class ItemRenewals {
     private final MemcacheClient<byte[]> client;
@@ -69,7 +70,7 @@ final class ItemRenewals {
         return results;
     }
 
-    /** The token is written too, since the new cas id says nothing about it. */
+    /** Also writes the token, since the new cas id does not contain it. */
     private CompletionStage<MemcacheStatus> write(String key, Grant grant, long connection) {
         CasId id = casId(grant);
         CasId.Seen seen = id.last();

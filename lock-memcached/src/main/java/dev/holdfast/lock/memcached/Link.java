@@ -9,7 +9,10 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What became of the connection, as the client reports it: for messages, and for whoever waits for the first one. Thread-safe. */
+/**
+ * The state of the connection as the client reports it, for messages and for the caller that waits for the first
+ * connection. Thread-safe.
+ */
 final class Link implements ReconnectionListener {
     private static final Logger log = LoggerFactory.getLogger(Link.class);
 
@@ -22,12 +25,12 @@ final class Link implements ReconnectionListener {
         return first;
     }
 
-    /** Why there is no connection, or null if there is one. */
+    /** The reason why there is no connection, or null if there is one. */
     @Nullable Throwable lastFailure() {
         return lastFailure;
     }
 
-    /** Whether the server refused the login: the client does not try again. */
+    /** Whether the server refused the login: then the client does not retry. */
     boolean refused() {
         return refused;
     }

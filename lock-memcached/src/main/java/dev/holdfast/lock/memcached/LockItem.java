@@ -11,10 +11,11 @@ import java.util.regex.Pattern;
 /**
  * The value of a lock's item. Immutable.
  *
- * @param owner whose it is
- * @param token its token, or 0 in an item that was never renewed: then the token is the clock floor plus the item's cas id
- * @param sinceMillis when it was asked for, by the holder's wall clock; for people
- * @param identity who has it, encoded
+ * @param owner the owner id
+ * @param token its token, or 0 in an item that was never renewed: then the token is the clock floor plus the item's cas
+ *     id
+ * @param sinceMillis the time of the attempt by the holder's wall clock, for display
+ * @param identity the encoded holder
  */
 record LockItem(String owner, long token, long sinceMillis, String identity) {
     private static final String MARK = "holdfast1";
@@ -25,8 +26,8 @@ record LockItem(String owner, long token, long sinceMillis, String identity) {
         return new LockItem(owner.toString(), 0, System.currentTimeMillis(), identity.encoded());
     }
 
-    boolean isOf(OwnerId anyone) {
-        return owner.equals(anyone.toString());
+    boolean isOf(OwnerId other) {
+        return owner.equals(other.toString());
     }
 
     LockItem withToken(long known) {
@@ -37,16 +38,16 @@ record LockItem(String owner, long token, long sinceMillis, String identity) {
         return (MARK + " " + owner + " " + token + " " + sinceMillis + " " + identity).getBytes(UTF_8);
     }
 
-    /** Whether a value is of a lock that somebody has; false also for what is not a lock's at all. */
-    static boolean isOf(byte[] value, OwnerId anyone) {
+    /** Whether a value is the item of a lock with that owner; false also for other values. */
+    static boolean isOf(byte[] value, OwnerId other) {
         Matcher matcher = FORM.matcher(new String(value, UTF_8));
-        return matcher.matches() && matcher.group(1).equals(anyone.toString());
+        return matcher.matches() && matcher.group(1).equals(other.toString());
     }
 
     /**
-     * Reads a value.
+     * Parses a value.
      *
-     * @throws LockConfigurationException if it is not of a lock
+     * @throws LockConfigurationException if it is not the item of a lock
      */
     static LockItem decode(byte[] value) {
         Matcher matcher = FORM.matcher(new String(value, UTF_8));

@@ -9,15 +9,15 @@ import dev.holdfast.lock.spi.Remedy;
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
-/** What failures of the memcached client mean. */
+/** Classifies failures of the memcached client. */
 final class MemcachedFailures {
     private MemcachedFailures() {}
 
     /**
-     * Makes the exceptions of the lock API.
+     * Creates a translator to the exceptions of the lock API.
      *
-     * @param server where it is, for messages
-     * @param link what became of the connection
+     * @param server the address, for messages
+     * @param link the state of the connection
      */
     static FailureTranslator of(String server, Link link) {
         return new FailureTranslator(server, failure -> remedy(failure, server, link));
@@ -32,7 +32,7 @@ final class MemcachedFailures {
             }
             if (cause instanceof MemcacheOverloadedException) {
                 return new Remedy.Unavailable(
-                        "too many requests wait for " + server, "see whether it answers, and try again");
+                        "too many requests wait for " + server, "check that it answers, and try again");
             }
             if (cause instanceof MemcacheClosedException
                     && String.valueOf(cause.getMessage()).startsWith("Shutdown")) {
@@ -57,6 +57,6 @@ final class MemcachedFailures {
         }
         return new Remedy.Unavailable(
                 "no connection to " + server + " (" + said + ")",
-                "see whether memcached runs there and can be reached, and try again");
+                "check that memcached runs there and can be reached, and try again");
     }
 }

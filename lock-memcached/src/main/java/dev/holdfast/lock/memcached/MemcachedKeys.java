@@ -8,11 +8,11 @@ import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 
 /**
- * The keys below a prefix. A lock's key is its percent-encoded name, or the name's SHA-256 behind a tilde if that is longer
- * than memcached allows; so no key has a blank or a control character. A percent-encoded name has no tilde, so that neither a
- * hash nor the clock floor is taken for a name. Immutable.
+ * The keys below a prefix. A lock's key is its percent-encoded name. If that is longer than memcached allows, the key
+ * is a tilde and the name's SHA-256. So no key has a blank or a control character. A percent-encoded name has no tilde,
+ * so neither a hash nor the clock floor equals a name. Immutable.
  *
- * @param prefix stands before all keys, with a colon
+ * @param prefix the start of all keys, which a colon follows
  */
 record MemcachedKeys(String prefix) {
     private static final int MAX_BYTES = 250;
@@ -28,7 +28,7 @@ record MemcachedKeys(String prefix) {
         return key.length() <= MAX_BYTES ? key : prefix + ":~" + hash(name);
     }
 
-    /** Where the tokens of all locks start; see {@link MemcachedLockBackend}. */
+    /** The key of the clock floor; see {@link MemcachedLockBackend}. */
     String clockFloor() {
         return prefix + ":~floor";
     }

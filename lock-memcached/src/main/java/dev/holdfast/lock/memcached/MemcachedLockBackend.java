@@ -25,33 +25,33 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Locks as items of one memcached. An attempt is {@code add} with {@code gets} right behind it, in one trip; a renewal is
- * {@code cas} with {@code gets} behind it; a release is {@code cas} with an expiry in the past, since the text protocol has no
+ * Locks as items of one memcached. An attempt is {@code add} followed by {@code gets} in one trip; a renewal is {@code
+ * cas} followed by {@code gets}; a release is {@code cas} with an expiry in the past, since the text protocol has no
  * conditional delete.
  *
- * <p><b>Whose clock ends a grant?</b> The server's, which ticks once a second: an item with an expiry of n seconds goes
- * between n-1 and n seconds later. So the lease is rounded up, and one second is added ({@link Expiry}).
+ * <p><b>Whose clock ends a grant?</b> The server's, which ticks once a second: an item with an expiry of n seconds
+ * disappears between n-1 and n seconds later. So the lease is rounded up, and a margin is added ({@link Expiry}).
  *
- * <p><b>What makes tokens rise?</b> The cas id of the item that {@code add} made, from a counter that all items of the server
- * share and that no eviction or flush sets back, plus the clock floor: an item with the wall clock in microseconds of whoever
- * found it missing. After a restart the counter starts at 1, but the floor is gone as well, and the new one is higher by the
- * microseconds that have passed: more than the counter had counted, below a million writes a second, and unless the clock was set
- * back by as much. The attempt reads the floor while the lock is its own. A renewal writes the token to the item, since
- * it changes the cas id.
+ * <p><b>Why do tokens increase?</b> A token is the cas id of the item that {@code add} created, plus the clock floor.
+ * All items of the server share the counter of cas ids, and no eviction or flush resets it. The clock floor is an item
+ * with the wall clock in microseconds of the client that found it missing. After a restart the counter starts at 1. The
+ * floor is gone as well, and the new one is higher by the microseconds that have passed. That is more than the counter
+ * had counted, below a million writes a second, unless the clock was set back by as much. The attempt reads the floor
+ * while it holds the lock. A renewal writes the token to the item, since it changes the cas id.
  *
  * <p><b>Lost reply.</b> The next attempt finds its own item, and renews it. <b>Late attempt.</b> All requests use one
- * connection, which memcached serves in order; one that outlives its connection and comes late holds the lock for its lease.
- * A late renewal or release changes the item whose cas id it names, or nothing; and an id is used only on the connection on
- * which it was read, since a restarted server gives the same ids again ({@link CasId}).
+ * connection, which memcached serves in order. An attempt that outlives its connection and arrives late holds the lock
+ * for its lease. A late renewal or release changes only the item with the cas id that it names. An id is used only on
+ * the connection on which it was read, since a restarted server assigns the same ids again ({@link CasId}).
  *
- * <p><b>What can the store forget?</b> Everything: by eviction, flush and restart. A renewal reports it.
+ * <p><b>What can the store lose?</b> Everything: by eviction, flush and restart. A renewal reports it.
  *
  * <p>Thread-safe.
  */
 final class MemcachedLockBackend implements LockBackend {
     /**
-     * Not {@code ordered}, although one connection is: the next attempt would be right behind the release, and leave other
-     * processes, which have no queue, no gap to poll into.
+     * Not {@code ordered}, although one connection is: the next attempt would directly follow the release, and other
+     * processes, which have no queue, could never acquire the lock by polling.
      */
     private static final BackendInfo INFO = BackendInfo.named("memcached")
             .minLeaseMillis(1_000)
@@ -60,7 +60,10 @@ final class MemcachedLockBackend implements LockBackend {
             .expiring(true)
             .build();
 
-    /** The lock that the attempt took was not there when it looked: if a reconnect mixed up the order, it still is. */
+    /**
+     * The attempt added the item but did not find it. If a reconnect changed the order of the two requests, the item
+     * still exists.
+     */
     private static final Ticket IN_DOUBT = new Ticket() {};
 
     private final MemcacheClient<byte[]> client;
@@ -117,7 +120,8 @@ final class MemcachedLockBackend implements LockBackend {
         if (taken) {
             return CompletableFuture.completedFuture(new AcquireResult.Granted(grant));
         }
-        // An earlier attempt of this acquisition took it, and its reply was lost: the lease counts anew.
+        // An earlier attempt of this acquisition added the item, and its reply was lost: renew it, so that the lease
+        // starts now.
         return renewals.renew(List.of(grant)).thenApply(renewed -> {
             if (renewed.get(0) instanceof RenewResult.Unknown unknown) {
                 throw new LockUnavailableException(unknown.detail() + "; try again", unknown.cause());
@@ -149,7 +153,9 @@ final class MemcachedLockBackend implements LockBackend {
             }
             return client.delete(keys.lock(acquisition.name()), seen.value())
                     .thenCompose(status -> status == MemcacheStatus.KEY_EXISTS
-                            ? removeIfOwned(acquisition) // another's, or a renewal without a reply has changed the id
+                            ? removeIfOwned(
+                                    acquisition) // another holder's item, or a renewal without a reply has changed the
+                            // id
                             : CompletableFuture.completedFuture(released(status)));
         });
     }

@@ -6,9 +6,9 @@ import dev.holdfast.lock.LockProvider;
 import java.util.Set;
 
 /**
- * Connects to {@code memcached://[user:password@]host[:port][/prefix]}, with TLS {@code memcacheds://…}, one server. The prefix,
- * {@code holdfast} unless given, stands before all keys. User and password are those of memcached's {@code -Y} file; SASL is not
- * spoken.
+ * Connects to {@code memcached://[user:password@]host[:port][/prefix]}, with TLS {@code memcacheds://…}, one server.
+ * The prefix is the start of all keys, by default {@code holdfast}. User and password are those of memcached's {@code
+ * -Y} file; SASL is not supported.
  *
  * <p>Parameter with TLS: {@code ca}, a file of certificates in PEM to trust instead of the JVM's.
  */

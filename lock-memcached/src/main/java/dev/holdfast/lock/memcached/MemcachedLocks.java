@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The given client must have one server and one connection: with several servers, a lock would move to another one
  * while its own is away, and have two holders. It should have {@code withRetry(false)}, since a request that the client
- * sends again behind our back may take a lock that has been abandoned; the lock then stays taken for its lease.
+ * repeats by itself may acquire a lock that has been abandoned; the lock then stays held for its lease.
  */
 public final class MemcachedLocks {
     static final String PREFIX = "holdfast";
@@ -94,7 +94,7 @@ public final class MemcachedLocks {
         }
 
         /**
-         * Makes the lock client. Makes no request.
+         * Creates the lock client. It sends no request yet.
          *
          * @return an open client
          */

@@ -57,19 +57,19 @@ record MemcachedUri(LockUri uri) {
         return uri.hosts().get(0).portOr(DEFAULT_PORT);
     }
 
-    /** What is connected to. */
+    /** The server to connect to. */
     ConnectDiagnosis.Target target() {
         return new ConnectDiagnosis.Target(
                 toString(), List.of(new LockUri.Host(host(), port())), tls(), tls() ? "memcached://" : "memcacheds://");
     }
 
-    /** What stands before all keys. */
+    /** The start of all keys. */
     String prefix() {
         String path = uri.path().replaceFirst("^/", "");
         return path.isEmpty() ? MemcachedLocks.PREFIX : path;
     }
 
-    /** Without user, password and parameters. */
+    /** Omits user, password and parameters. */
     @Override
     public String toString() {
         return uri.scheme() + "://" + host() + ":" + port();

@@ -85,7 +85,7 @@ final class OwnedClient {
         }
     }
 
-    /** By a class that Netty 4.1 has as well, which Spring Boot 3.5 brings; 4.2 has another name for it. */
+    /** Uses a class that Netty 4.1 also has, which Spring Boot 3.5 brings; 4.2 has another name for it. */
     @SuppressWarnings("deprecation")
     private static EventLoopGroup loop() {
         return new NioEventLoopGroup(1, new DefaultThreadFactory("holdfast-memcached", true));
@@ -94,8 +94,8 @@ final class OwnedClient {
     private static MemcacheClientBuilder<byte[]> builder(MemcachedUri address, Link link, Duration timeout) {
         MemcacheClientBuilder<byte[]> builder = MemcacheClientBuilder.newByteArrayClient()
                 .withAddress(address.host(), address.port())
-                .withConnections(1) // its order is the order of the requests
-                .withRetry(false) // a request that is sent twice may take a lock twice
+                .withConnections(1) // one connection keeps the order of the requests
+                .withRetry(false) // a request that is sent twice may acquire a lock twice
                 .withReplyExecutor(null)
                 .withMaxOutstandingRequests(100_000)
                 .withBackoff(new ExponentialBackoff(20, 1_000, 2.0))
@@ -136,7 +136,8 @@ final class OwnedClient {
 
     private static void close(@Nullable AsciiMemcacheClient<byte[]> client, EventLoopGroup loop) {
         shutDown(client);
-        // Without a quiet time, a connection made while the loop ends would stay open: with one, Netty looks again.
+        // Without a quiet period, a connection that is made while the loop shuts down would stay open; with one,
+        // Netty checks again.
         loop.shutdownGracefully(20, 1_000, TimeUnit.MILLISECONDS);
     }
 

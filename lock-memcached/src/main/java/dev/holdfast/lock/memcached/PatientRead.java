@@ -4,20 +4,21 @@ import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.socket.nio.NioSocketChannel;
 
 /**
- * Reads from the server once the first request is written, and notices a reset no earlier.
+ * Starts to read from the server after the first request is written, and so notices a reset no earlier.
  *
- * <p>The client asks something over each new connection before it uses it, on a thread of its own after a failure. A
- * connection that has ended by then would never count as connected nor as failed, and the client would never try again
- * (Folsom 1.21, {@code ReconnectingClient} and {@code AsciiAuthenticationValidator}, which waits for {@code connectFuture}
- * of a connection that is over). Not for TLS, where the first write is the handshake's: the gap is open there.
+ * <p>After a failure, the client sends a request over each new connection on another thread before it uses the
+ * connection. A connection that has ended by then would count neither as connected nor as failed, and the client would
+ * never retry (Folsom 1.21: {@code ReconnectingClient}, and {@code AsciiAuthenticationValidator}, which waits for
+ * {@code connectFuture} of the ended connection). With TLS this does not help, because the handshake writes first: the
+ * gap remains there.
  */
 final class PatientRead {
     private PatientRead() {}
 
-    /** Made by Netty, by reflection: therefore public. */
+    /** A channel that defers reads. Public because Netty creates it by reflection. */
     public static final class Channel extends NioSocketChannel {
 
-        /** Without reads. */
+        /** Creates a channel that does not read yet. */
         public Channel() {
             config().setAutoRead(false);
         }

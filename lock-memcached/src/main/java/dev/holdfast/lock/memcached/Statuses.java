@@ -3,15 +3,15 @@ package dev.holdfast.lock.memcached;
 import com.spotify.folsom.MemcacheStatus;
 import dev.holdfast.lock.LockUnavailableException;
 
-/** What memcached says to a write. */
+/** The status of a write. */
 final class Statuses {
     private Statuses() {}
 
     /**
-     * Whether a write was done.
+     * Whether a write was executed.
      *
-     * @param no the one other answer that the request has
-     * @throws LockUnavailableException for any further answer
+     * @param no the only other expected answer
+     * @throws LockUnavailableException for any other answer
      */
     static boolean isDone(MemcacheStatus status, MemcacheStatus no) {
         if (status != MemcacheStatus.OK && status != no) {

@@ -13,12 +13,12 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
 
-/** Whose certificates are trusted. */
+/** The certificates to trust. */
 final class TrustedAuthority {
     private TrustedAuthority() {}
 
     /**
-     * Makes a TLS context.
+     * Creates a TLS context.
      *
      * @param file certificates in PEM, or null for those that the JVM trusts
      * @throws LockConfigurationException if the file cannot be used

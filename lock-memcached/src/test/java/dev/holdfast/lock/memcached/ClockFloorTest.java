@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** Where tokens start, who sets it, and what is refused in its place. */
+/** The floor of the tokens, which client sets it, and which values are refused. */
 final class ClockFloorTest {
     private static final LockItem NEW = new LockItem("", 0, 0, "");
 
@@ -37,7 +37,7 @@ final class ClockFloorTest {
         assertThat(read.floor()).isBetween(before, nowMicros());
         assertThat(read.token(NEW)).isEqualTo(read.floor() + 1);
         assertThat(memcached.asked()).containsExactly("get p:n p:~floor", "add p:~floor 0", "get p:n p:~floor");
-        assertThat(read()).as("the same for everybody").isEqualTo(read);
+        assertThat(read()).as("the same for all clients").isEqualTo(read);
         assertThat(memcached.asked()).hasSize(1);
     }
 

@@ -13,11 +13,11 @@ import java.util.concurrent.ThreadLocalRandom;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 
-/** A client whose connections are cut off again and again comes back each time. */
+/** A client whose connections are cut repeatedly reconnects each time. */
 final class CutOffTest {
     private static final int CLIENTS = 8;
     private static final int ROUNDS = 20;
-    private static final int LONGEST_MILLIS = 350;
+    private static final int MAX_MILLIS = 350;
     private static final Duration PATIENCE = Duration.ofSeconds(20);
 
     @Test
@@ -31,7 +31,7 @@ final class CutOffTest {
                 }
                 for (int round = 0; round < ROUNDS; round++) {
                     proxy.cut();
-                    Thread.sleep(ThreadLocalRandom.current().nextInt(LONGEST_MILLIS));
+                    Thread.sleep(ThreadLocalRandom.current().nextInt(MAX_MILLIS));
                     proxy.pass();
                     for (LockClient client : clients) {
                         Awaitility.await("an answer in round " + round)

@@ -11,7 +11,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Answers lines as a test says, on a thread for each connection. Thread-safe. */
+/** Answers lines with the answers of a test, on a thread for each connection. Thread-safe. */
 final class FakeMemcached implements AutoCloseable {
     /** The answer after which the connection is closed. */
     static final String CLOSE = "close";
@@ -26,7 +26,7 @@ final class FakeMemcached implements AutoCloseable {
         return thread;
     });
 
-    /** What it says. */
+    /** The answers. */
     interface Answers {
         /** Returns the line that answers, {@link #CLOSE}, or nothing for no answer; may block. */
         String to(String line) throws InterruptedException;

@@ -23,7 +23,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What is sent for a renewal, and what is made of each pair of answers: to the write, and to the read behind it. */
+/** The requests of a renewal, and the handling of each pair of answers: to the write, and to the read that follows. */
 final class ItemRenewalsTest {
     private static final Identity IDENTITY = new Identity("me", "host", 7);
     private static final long LEASE_MILLIS = 15_000;
@@ -75,7 +75,7 @@ final class ItemRenewalsTest {
         assertThat(memcached.asked()).hasSize(4).startsWith("cas p:a 18 " + idA).endsWith("get p:a p:b p:c");
     }
 
-    /** The new id says nothing about the token, and the next request needs the new id. */
+    /** The new id does not contain the token, and the next request needs the new id. */
     @Test
     void renewal_writesTheToken_andKeepsTheNewId() {
         Grant grant = grant("a");
@@ -95,7 +95,7 @@ final class ItemRenewalsTest {
     @Test
     void item_thatIsGone_isALoss() {
         Grant grant = grant("a");
-        memcached.instead("cas", MemcacheStatus.KEY_NOT_FOUND); // and somebody has put it back
+        memcached.instead("cas", MemcacheStatus.KEY_NOT_FOUND); // and another client has added it again
         assertLost(grant, "memcached has it no more");
         memcached.instead("get", CompletableFuture.completedStage(Arrays.asList((Object) null)));
         assertLost(grant, "memcached has it no more");
@@ -128,7 +128,7 @@ final class ItemRenewalsTest {
             assertThat(BackendDriver.renew(backend, grant))
                     .asInstanceOf(type(RenewResult.Unknown.class))
                     .satisfies(unknown -> {
-                        assertThat(unknown.detail()).startsWith("no connection to memcached (reset); see whether");
+                        assertThat(unknown.detail()).startsWith("no connection to memcached (reset); check that");
                         assertThat(unknown.cause())
                                 .isInstanceOf(LockUnavailableException.class)
                                 .hasCause(reset);

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What is stored of a lock is read as it was written, and nothing else is. */
+/** An item is read as it was written, and other values are refused. */
 final class LockItemTest {
     private static final OwnerId OWNER = new OwnerId(1, 2);
 

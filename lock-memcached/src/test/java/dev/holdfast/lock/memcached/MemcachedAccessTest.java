@@ -31,7 +31,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Passwords, encryption, unreachable servers, whose client is closed, and what closing says. */
+/** Passwords, encryption, unreachable servers, ownership of clients, and closing. */
 final class MemcachedAccessTest {
     private static final String CANARY = "canary-5ecret";
 

@@ -13,8 +13,9 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /**
- * The clock of memcached is set once a second, to whole seconds. When that comes a little late each time, it comes after a whole
- * second at last, and the clock goes on by two: what was stored just before has lived for two seconds then.
+ * The clock of memcached is set once a second, to whole seconds. If each tick is a little late, one tick finally comes
+ * after a whole second, and the clock advances by two. Items that were stored just before have then aged by two
+ * seconds.
  */
 final class MemcachedClockTest {
     private static final long LEASE_MILLIS = 1_000;

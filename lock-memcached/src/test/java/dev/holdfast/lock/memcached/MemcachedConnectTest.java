@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What is said of addresses that do not lead to memcached. */
+/** The messages for addresses that do not lead to memcached. */
 final class MemcachedConnectTest {
 
     @Test

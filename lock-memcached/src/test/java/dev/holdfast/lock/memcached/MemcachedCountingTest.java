@@ -19,7 +19,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
-/** What things cost, counted by the server: items written, and keys read. */
+/** The cost of operations, counted by the server: items written, and keys read. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class MemcachedCountingTest {
     private MemcachedFixture fixture;

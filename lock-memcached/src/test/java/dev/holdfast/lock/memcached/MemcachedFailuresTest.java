@@ -16,7 +16,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.Test;
 
-/** What is said of failures of the memcached client, with what its connection has told before. */
+/** The messages for failures of the memcached client, with the earlier failures of its connection. */
 final class MemcachedFailuresTest {
     private final Link link = new Link();
 
@@ -80,9 +80,9 @@ final class MemcachedFailuresTest {
         assertThat(told(new MemcacheAuthenticationException("no")))
                 .hasMessageEndingWith("; give user and password as its file of -Y has them, and open a new client");
         assertThat(told(new MemcacheOverloadedException("full")))
-                .hasMessageEndingWith("; see whether it answers, and try again");
+                .hasMessageEndingWith("; check that it answers, and try again");
         assertThat(told(new IOException("reset")))
-                .hasMessageEndingWith("; see whether memcached runs there and can be reached, and try again");
+                .hasMessageEndingWith("; check that memcached runs there and can be reached, and try again");
         assertThat(told(new IOException("PKIX path")))
                 .hasMessageEndingWith("; check its certificate, its host name and the trust store");
     }

@@ -12,7 +12,7 @@ import dev.holdfast.lock.LockOptions;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
-/** What a builder takes, and what becomes of it. */
+/** The values of a builder, and their effect. */
 final class MemcachedLocksTest {
     private final ScriptedMemcached memcached = new ScriptedMemcached();
 

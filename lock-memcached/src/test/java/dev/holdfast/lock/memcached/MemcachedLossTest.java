@@ -35,7 +35,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What memcached forgets, and what follows: the losses that docs/memcached.md describes. */
+/** The data that memcached loses, and the consequences that docs/memcached.md describes. */
 final class MemcachedLossTest {
     private static final Duration PATIENCE = Duration.ofMinutes(1);
     private static final Duration LEASE = Duration.ofSeconds(6);
@@ -66,7 +66,7 @@ final class MemcachedLossTest {
         });
     }
 
-    /** Other keys fill the memory: memcached evicts what was used longest ago, locks among it. */
+    /** Other keys fill the memory: memcached evicts the least recently used items, locks among them. */
     @Test
     void eviction_secondHolderAtOnce_firstIsToldAtItsNextRenewal() throws Exception {
         secondHolder("evicted", () -> {
@@ -92,7 +92,7 @@ final class MemcachedLossTest {
             loss.run();
             DistributedLock again = second.lock(name, options);
             Lease other = again.acquire(Duration.ofSeconds(50));
-            // Exclusion ended with the item. What still holds: the token is higher, and the first holder is told.
+            // Exclusion ended with the item. The token is still higher, and the loss is reported to the first holder.
             assertThat(other.token()).isGreaterThan(held.token());
             assertThat(told.get(1, TimeUnit.MINUTES)).isIn(LossReason.REVOKED, LossReason.EXPIRED);
             assertThat(held.isValid()).isFalse();
@@ -226,7 +226,9 @@ final class MemcachedLossTest {
         }
     }
 
-    /** An attempt that arrives after its abandonment takes the lock, for its lease and less than five seconds more. */
+    /**
+     * An attempt that arrives after its abandonment acquires the lock, for its lease and less than five seconds more.
+     */
     @Test
     void lateAttempt_holdsTheLockForItsLeaseOnly() throws Exception {
         try (LockBackend backend = backend()) {

@@ -31,7 +31,9 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What is sent for attempts, releases and abandonments, with which ids and expiries, and what is made of each answer. */
+/**
+ * The requests of attempts, releases and abandonments, with their ids and expiries, and the handling of each answer.
+ */
 final class MemcachedRequestsTest {
     private static final AcquisitionId ID = new AcquisitionId("n", new OwnerId(1, 2));
     private static final AcquisitionId OTHER = new AcquisitionId("n", new OwnerId(3, 4));
@@ -103,7 +105,7 @@ final class MemcachedRequestsTest {
         assertThat(memcached.asked()).contains("add p:n 2591999");
     }
 
-    /** A ticket has the engine abandon it, which is a request more. */
+    /** With a ticket the engine abandons the attempt, which is one more request. */
     @Test
     void attempt_onAnothersItem_isBusy_withATicketOnlyIfItStoredSomething() {
         putOf(OTHER);
@@ -153,7 +155,7 @@ final class MemcachedRequestsTest {
                 .hasMessage("memcached answers VALUE_TOO_LARGE; the outcome is unknown, try again");
     }
 
-    /** Whoever reads over a reconnect has an id of which it does not know from which server it is. */
+    /** An id that was read across a reconnect may come from either server. */
     @Test
     void attempt_thatIsAnsweredOverAReconnect_hasAnIdOfTheConnectionBefore() {
         CompletableFuture<List<GetResult<byte[]>>> read = new CompletableFuture<>();

@@ -18,10 +18,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
-/** How a client of our own connects, waits, and ends; against a server that answers what a test says. */
+/** How our own client connects, waits and closes, with a server whose answers a test controls. */
 final class OwnedClientTest {
     private static final Duration PATIENCE = Duration.ofMinutes(1);
-    /** With this, a client looks whether the server answers it. */
+    /** The request that checks whether the server answers. */
     private static final String GREETING = "get folsom";
 
     private final Set<Thread> before = threads();
@@ -136,7 +136,7 @@ final class OwnedClientTest {
         until(() -> started().isEmpty());
     }
 
-    /** A memcached that asks for a login, or whose command is switched off, is one all the same. */
+    /** A memcached that requires a login, or has the command disabled, is still recognised. */
     @Test
     void whoeverAnswersAsMemcachedDoes_isOne() throws Exception {
         for (String version : new String[] {"VERSION 1.6.18", "CLIENT_ERROR unauthenticated", "ERROR"}) {

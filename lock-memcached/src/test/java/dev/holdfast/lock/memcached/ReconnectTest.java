@@ -16,7 +16,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.Test;
 
-/** What is made of answers between which the connection has changed, by a client that answers as a test says. */
+/** Answers before and after a change of the connection, with a client whose answers a test controls. */
 final class ReconnectTest {
     private static final AcquisitionId ACQUISITION = new AcquisitionId("n", new OwnerId(1, 2));
     private static final Identity IDENTITY = new Identity("", "host", 7);

@@ -19,7 +19,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** Who asks as docs/stuck.md says learns who has a lock, and that nobody has it, and can free it by force. */
+/** The commands of docs/stuck.md show the holder, show a free lock, and free a lock by force. */
 final class RunbookTest {
     private static final Path PAGE = Path.of("../docs/stuck.md");
     private static final Pattern WHO =
@@ -33,7 +33,7 @@ final class RunbookTest {
         assertThat(shown).hasSize(7);
         try (MemcachedServer server = MemcachedServer.start();
                 LockBackend backend = MemcachedFixture.backend(server)) {
-            assertThat(server.command(who.group(1))).as("nobody").isEmpty();
+            assertThat(server.command(who.group(1))).as("a free lock").isEmpty();
             Grant grant = acquire(backend, "orders/42");
 
             String[] said = value(server.command(who.group(1)));
@@ -58,7 +58,7 @@ final class RunbookTest {
                     .as("renewal of what was freed by force")
                     .isInstanceOf(RenewResult.Lost.class);
             release(backend, next);
-            assertThat(server.command(who.group(1))).as("nobody").isEmpty();
+            assertThat(server.command(who.group(1))).as("a free lock").isEmpty();
         }
     }
 

@@ -55,14 +55,17 @@ final class ScriptedMemcached {
         return client;
     }
 
-    /** What was asked for since the last call: {@code add KEY EXPIRY}, {@code cas KEY EXPIRY ID}, {@code delete KEY ID}, {@code get KEYS}. */
+    /**
+     * The requests since the last call: {@code add KEY EXPIRY}, {@code cas KEY EXPIRY ID}, {@code delete KEY ID},
+     * {@code get KEYS}.
+     */
     List<String> asked() {
         List<String> all = List.copyOf(asked);
         asked.clear();
         return all;
     }
 
-    /** Answers the next request of that kind so, which is not carried out. */
+    /** Sets the answer to the next request of that kind, which is not executed. */
     void instead(String kind, CompletionStage<?> answer) {
         instead.computeIfAbsent(kind, any -> new ArrayDeque<>()).add(answer);
     }

@@ -7,7 +7,7 @@ import com.spotify.folsom.MemcacheStatus;
 import dev.holdfast.lock.LockUnavailableException;
 import org.junit.jupiter.api.Test;
 
-/** Which answers of a write say yes, which no, and which nothing. */
+/** The statuses that mean success, refusal or failure. */
 final class StatusesTest {
 
     @Test
@@ -18,7 +18,7 @@ final class StatusesTest {
                 .isFalse();
     }
 
-    /** A server without memory, for instance: a waiter is not to wait as if somebody else had the lock. */
+    /** For instance a server without memory: a waiter must not wait as if another client held the lock. */
     @Test
     void anyOtherAnswer_isNoNo() {
         for (MemcacheStatus other : MemcacheStatus.values()) {

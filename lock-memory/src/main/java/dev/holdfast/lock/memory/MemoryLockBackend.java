@@ -23,9 +23,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 
 /**
- * A backend on a {@link MemoryStore}. Requests are answered on the calling thread, at once; signals are delivered by
- * the thread whose request freed the lock. Closing it gives up its places in the queues, while its grants stay until
- * their leases end, as those of a process that died would. Thread-safe.
+ * A backend on a {@link MemoryStore}. Requests are answered at once on the calling thread; signals are delivered by the thread
+ * whose request freed the lock. Closing the backend removes its waiters from the queues, while its grants stay until their leases
+ * end, as those of a dead process would. Thread-safe.
  */
 public final class MemoryLockBackend implements LockBackend {
     private static final BackendInfo INFO = BackendInfo.named("memory")
@@ -42,9 +42,9 @@ public final class MemoryLockBackend implements LockBackend {
     private final AtomicBoolean closed = new AtomicBoolean();
 
     /**
-     * Makes a backend.
+     * Creates a backend.
      *
-     * @param store what it shares with others
+     * @param store the store, which may be shared with other backends
      */
     public MemoryLockBackend(MemoryStore store) {
         this.store = store;
@@ -62,9 +62,9 @@ public final class MemoryLockBackend implements LockBackend {
 
     @Override
     public Subscription subscribe(Ticket ticket, Runnable onMaybeFree) {
-        MemoryTicket place = (MemoryTicket) ticket;
-        store.subscribe(place.name(), place.owner(), onMaybeFree);
-        return () -> store.subscribe(place.name(), place.owner(), null);
+        MemoryTicket memoryTicket = (MemoryTicket) ticket;
+        store.subscribe(memoryTicket.name(), memoryTicket.owner(), onMaybeFree);
+        return () -> store.subscribe(memoryTicket.name(), memoryTicket.owner(), null);
     }
 
     @Override
@@ -108,7 +108,7 @@ public final class MemoryLockBackend implements LockBackend {
     @Override
     public void close() {
         if (closed.compareAndSet(false, true)) {
-            store.dropPlaces(this);
+            store.dropWaiters(this);
         }
     }
 

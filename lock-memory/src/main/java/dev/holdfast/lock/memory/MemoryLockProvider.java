@@ -7,9 +7,8 @@ import java.util.Locale;
 import java.util.Set;
 
 /**
- * Connects to {@code memory:} and {@code memory:name}: one store per name, shared by all clients of the JVM. A name
- * is taken as it is, without percent-decoding, and has no question mark, since there are no parameters. Stateless
- * and thread-safe.
+ * Connects to {@code memory:} and {@code memory:name}: one store per name, shared by all clients of the JVM. Names are not
+ * percent-decoded and must not contain a question mark, since there are no parameters. Stateless and thread-safe.
  */
 public final class MemoryLockProvider implements LockProvider {
     private static final String SCHEME = "memory";
@@ -33,7 +32,7 @@ public final class MemoryLockProvider implements LockProvider {
         if (question >= 0) {
             String parameter = name.substring(question + 1).split("[=&]", 2)[0];
             throw new IllegalArgumentException("the address of scheme 'memory' is malformed: parameter '" + parameter
-                    + "' is unknown; it takes none, and a name has no ?");
+                    + "' is unknown; it has no parameters, and a name must not contain a ?");
         }
         return MemoryStore.named(name).newClient(options);
     }

@@ -22,20 +22,21 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The holders and the waiters of one name, first come first served, and the limit of its permits. Guarded by the store's mutex.
+ * The holders and the waiters of one name, in first-come, first-served order, and the limit of its permits. Guarded by the
+ * store's mutex.
  *
- * <p>A place whose owner does not ask again lapses as a grant does, so that a waiter that died while it was first in
- * line does not block the others for ever.
+ * <p>A waiter that does not poll again lapses as a grant does, so that a dead waiter at the head of the queue does not block the
+ * others.
  */
 final class MemoryQueue {
 
-    /** How often a waiter asks again even if it is not signalled. */
+    /** The interval at which a waiter polls, even without a signal. */
     static final long POLL_MILLIS = 1_000;
 
     private final String name;
-    private final Map<OwnerId, Place> places = new LinkedHashMap<>();
+    private final Map<OwnerId, Waiter> waiters = new LinkedHashMap<>();
     private final Map<OwnerId, Holder> holders = new LinkedHashMap<>();
-    /** Zero if no permits were asked for yet. */
+    /** Zero before the first request for permits. */
     private int limit;
 
     MemoryQueue(String name) {
@@ -43,11 +44,11 @@ final class MemoryQueue {
     }
 
     long entries() {
-        return places.size() + (long) holders.size();
+        return waiters.size() + (long) holders.size();
     }
 
-    /** Nothing has to be remembered of it. */
-    boolean isForgettable() {
+    /** Whether the queue has no state and can be dropped. */
+    boolean isUnused() {
         return entries() == 0 && limit == 0;
     }
 
@@ -60,19 +61,19 @@ final class MemoryQueue {
             return new AcquireResult.Granted(held.grant);
         }
         if (request.demand() instanceof Demand.Permits asked && limit != 0 && limit != asked.limit()) {
-            places.remove(owner);
+            waiters.remove(owner);
             return new AcquireResult.OtherLimit(limit);
         }
-        boolean room = hasRoom(owner, request.demand());
-        if (!room && request.waitMillis() == 0) {
-            places.remove(owner);
+        boolean admitted = hasCapacity(owner, request.demand());
+        if (!admitted && request.waitMillis() == 0) {
+            waiters.remove(owner);
             return new AcquireResult.Busy(remainingMillis(now), null);
         }
         if (request.demand() instanceof Demand.Permits asked) {
             limit = asked.limit();
         }
-        if (room) {
-            places.remove(owner);
+        if (admitted) {
+            waiters.remove(owner);
             Grant grant = new Grant(
                     request.acquisition(),
                     nextToken.getAsLong(),
@@ -82,30 +83,30 @@ final class MemoryQueue {
             holders.put(owner, new Holder(grant, request, endNanos));
             return new AcquireResult.Granted(grant);
         }
-        Place place = places.computeIfAbsent(owner, any -> new Place(backend, request));
-        place.endNanos = now + TimeUnit.MILLISECONDS.toNanos(Math.max(request.leaseMillis(), 3 * POLL_MILLIS));
-        place.signalled = false;
+        Waiter waiter = waiters.computeIfAbsent(owner, any -> new Waiter(backend, request));
+        waiter.endNanos = now + TimeUnit.MILLISECONDS.toNanos(Math.max(request.leaseMillis(), 3 * POLL_MILLIS));
+        waiter.signalled = false;
         return new AcquireResult.Busy(remainingMillis(now), new MemoryTicket(name, owner));
     }
 
-    /** Whether what is held and what is ahead in line leaves room. */
-    private boolean hasRoom(OwnerId owner, Demand demand) {
-        Room room = roomBesideHolders(demand instanceof Demand.Permits asked ? asked.limit() : limit);
-        for (Map.Entry<OwnerId, Place> ahead : places.entrySet()) {
+    /** Whether the holders and the waiters ahead leave enough capacity. */
+    private boolean hasCapacity(OwnerId owner, Demand demand) {
+        Room capacity = remainingCapacity(demand instanceof Demand.Permits asked ? asked.limit() : limit);
+        for (Map.Entry<OwnerId, Waiter> ahead : waiters.entrySet()) {
             if (ahead.getKey().equals(owner)) {
                 break;
             }
-            room.take(ahead.getValue().demand);
+            capacity.take(ahead.getValue().demand);
         }
-        return room.isFor(demand);
+        return capacity.admits(demand);
     }
 
-    private Room roomBesideHolders(int permits) {
-        Room room = new Room(permits);
+    private Room remainingCapacity(int permits) {
+        Room capacity = new Room(permits);
         for (Holder holder : holders.values()) {
-            room.take(holder.grant.demand());
+            capacity.take(holder.grant.demand());
         }
-        return room;
+        return capacity;
     }
 
     private int freeSlot() {
@@ -120,7 +121,7 @@ final class MemoryQueue {
         return holders.values().stream().anyMatch(holder -> holder.grant.slot() == slot);
     }
 
-    /** Until the first of the holders' leases ends; -1 if there is none. */
+    /** Milliseconds until the first of the holders' leases ends; -1 if there is no holder. */
     private long remainingMillis(long now) {
         return holders.values().stream()
                 .mapToLong(held -> Math.max(1, TimeUnit.NANOSECONDS.toMillis(held.endNanos - now)))
@@ -131,14 +132,14 @@ final class MemoryQueue {
     RenewResult renew(Grant grant, long now) {
         Holder held = holders.get(grant.acquisition().owner());
         if (held == null) {
-            return new RenewResult.Lost(LossReason.REVOKED, "not held any more; " + holderText());
+            return new RenewResult.Lost(LossReason.REVOKED, "no longer held; " + holderText());
         }
         held.endNanos = now + TimeUnit.MILLISECONDS.toNanos(grant.leaseMillis());
         return new RenewResult.Renewed(grant.leaseMillis());
     }
 
     private String holderText() {
-        return holder().map(now -> "held by token " + now.token() + " now").orElse("nobody holds it");
+        return holder().map(now -> "now held with token " + now.token()).orElse("it has no holder");
     }
 
     ReleaseResult release(Grant grant) {
@@ -150,15 +151,15 @@ final class MemoryQueue {
     }
 
     boolean remove(OwnerId owner) {
-        boolean waited = places.remove(owner) != null;
-        return holders.remove(owner) != null || waited;
+        boolean wasWaiting = waiters.remove(owner) != null;
+        return holders.remove(owner) != null || wasWaiting;
     }
 
-    /** Returns the limit that is stored then. */
+    /** Returns the limit that is stored afterwards. */
     int changeLimit(int from, int to) {
         if (limit == 0 || limit == from) {
             limit = to;
-            places.values().forEach(place -> place.signalled = false);
+            waiters.values().forEach(waiter -> waiter.signalled = false);
         }
         return limit;
     }
@@ -167,7 +168,7 @@ final class MemoryQueue {
         return holders().stream().findFirst();
     }
 
-    /** Grants are kept in the order of their tokens. */
+    /** In the order of their tokens. */
     List<HolderInfo> holders() {
         return holders.values().stream().map(holder -> holder.info).toList();
     }
@@ -176,24 +177,24 @@ final class MemoryQueue {
         return new ListedLock(
                 name,
                 holders(),
-                places.values().stream()
+                waiters.values().stream()
                         .limit(ListedLock.MOST_WAITERS)
-                        .map(place -> place.info)
+                        .map(waiter -> waiter.info)
                         .toList());
     }
 
-    /** Returns whether the owner still has a place; if not, it had better ask again. */
+    /** Returns whether the owner is still queued; if not, it should try again. */
     boolean subscribe(OwnerId owner, @Nullable Runnable onMaybeFree) {
-        Place place = places.get(owner);
-        if (place != null) {
-            place.onMaybeFree = onMaybeFree;
-            place.signalled = false;
+        Waiter waiter = waiters.get(owner);
+        if (waiter != null) {
+            waiter.onMaybeFree = onMaybeFree;
+            waiter.signalled = false;
         }
-        return place != null;
+        return waiter != null;
     }
 
-    void dropPlaces(MemoryLockBackend backend) {
-        places.values().removeIf(place -> place.backend == backend);
+    void dropWaiters(MemoryLockBackend backend) {
+        waiters.values().removeIf(waiter -> waiter.backend == backend);
     }
 
     void dropLapsed(long now) {
@@ -201,14 +202,14 @@ final class MemoryQueue {
             holders.values().removeIf(holder -> holder.endNanos - now <= 0);
         }
         if (isHeldAlone()) {
-            return; // nobody is in the way of anybody yet
+            return; // waiters are all blocked by the holder, so lapsed ones block no other waiter yet
         }
         if (!holders.isEmpty()) {
-            places.values().removeIf(place -> place.endNanos - now <= 0);
+            waiters.values().removeIf(waiter -> waiter.endNanos - now <= 0);
             return;
         }
-        // Only who is first can stand in the way.
-        Iterator<Place> inOrder = places.values().iterator();
+        // Only the first waiter can block others.
+        Iterator<Waiter> inOrder = waiters.values().iterator();
         while (inOrder.hasNext() && inOrder.next().endNanos - now <= 0) {
             inOrder.remove();
         }
@@ -223,23 +224,23 @@ final class MemoryQueue {
         return false;
     }
 
-    /** Tells the callbacks of all waiters that can have the lock now, but those that were called since they last asked. */
+    /** Passes on the callbacks of all waiters that can acquire now, except those that were signalled since their last attempt. */
     void signal(Consumer<Runnable> signals) {
-        if (places.isEmpty()) {
+        if (waiters.isEmpty()) {
             return;
         }
-        Room room = roomBesideHolders(limit);
-        for (Place place : places.values()) {
-            boolean refused = place.demand instanceof Demand.Permits asked && asked.limit() != limit;
-            if (!refused && !room.isFor(place.demand)) {
-                return; // and nobody behind it either
+        Room capacity = remainingCapacity(limit);
+        for (Waiter waiter : waiters.values()) {
+            boolean refused = waiter.demand instanceof Demand.Permits asked && asked.limit() != limit;
+            if (!refused && !capacity.admits(waiter.demand)) {
+                return; // all waiters behind it are blocked as well
             }
             if (!refused) {
-                room.take(place.demand);
+                capacity.take(waiter.demand);
             }
-            if (!place.signalled && place.onMaybeFree != null) {
-                place.signalled = true;
-                signals.accept(place.onMaybeFree);
+            if (!waiter.signalled && waiter.onMaybeFree != null) {
+                waiter.signalled = true;
+                signals.accept(waiter.onMaybeFree);
             }
         }
     }
@@ -256,7 +257,7 @@ final class MemoryQueue {
         }
     }
 
-    private static final class Place {
+    private static final class Waiter {
         final MemoryLockBackend backend;
         final Demand demand;
         final HolderInfo info;
@@ -265,7 +266,7 @@ final class MemoryQueue {
 
         @Nullable Runnable onMaybeFree;
 
-        Place(MemoryLockBackend backend, AcquireRequest request) {
+        Waiter(MemoryLockBackend backend, AcquireRequest request) {
             this.backend = backend;
             this.demand = request.demand();
             this.info = request.identity().holderInfo(0, Instant.now(), demand, 0);

@@ -28,11 +28,11 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The server side of the in-memory backend: what all clients of one store share. Thread-safe.
+ * The server side of the in-memory backend: the state that all clients of one store share. Thread-safe.
  *
- * <p>One mutex guards everything, so that each request is atomic, as a request to a single server is. Signals are
- * collected under the mutex and {@linkplain Signals delivered} after it is released. A name that nobody holds or waits
- * for takes no memory, but for a semaphore's limit: the tokens of all names come from one counter.
+ * <p>One mutex guards everything, so that each request is atomic, like a request to a single server. Signals are collected under
+ * the mutex and {@linkplain Signals delivered} after it is released. A name without holders or waiters takes no memory, except
+ * for a semaphore's limit: the tokens of all names come from one counter.
  */
 public final class MemoryStore {
     private static final Map<String, MemoryStore> NAMED = new ConcurrentHashMap<>();
@@ -50,7 +50,7 @@ public final class MemoryStore {
     }
 
     /**
-     * Makes a store of its own.
+     * Creates a separate store.
      *
      * @return an empty store on the JVM's monotonic clock
      */
@@ -59,7 +59,7 @@ public final class MemoryStore {
     }
 
     /**
-     * Makes a store of its own whose leases run on the given clock. The clock of a client is not affected.
+     * Creates a separate store whose leases run on the given clock. The clock of a client is not affected.
      *
      * @param nanoTicker a monotonic clock in nanoseconds, with any origin; thread-safe
      * @return an empty store
@@ -79,7 +79,7 @@ public final class MemoryStore {
     }
 
     /**
-     * Makes a backend of this store, as another process would have.
+     * Creates a backend of this store, like that of another process.
      *
      * @return an open backend, closed by the caller
      */
@@ -88,7 +88,7 @@ public final class MemoryStore {
     }
 
     /**
-     * Makes a client of this store.
+     * Creates a client of this store.
      *
      * @param options the client's options
      * @return an open client, closed by the caller
@@ -98,7 +98,7 @@ public final class MemoryStore {
     }
 
     /**
-     * Ends what is held, as its expiry would. Does nothing if nobody holds the lock.
+     * Ends all holds of a lock, as the expiry of their leases would. Does nothing if the lock is free.
      *
      * @param name the lock's name
      */
@@ -113,14 +113,14 @@ public final class MemoryStore {
      * Counts the holders and the waiters of a name.
      *
      * @param name the lock's name
-     * @return their number, 0 if idle
+     * @return their number, 0 if the name is unused
      */
     public long entries(String name) {
         return guarded(name, queue -> queue.entries());
     }
 
     /**
-     * Counts the requests so far from all backends; signals are none.
+     * Returns the number of requests so far from all backends, without signals.
      *
      * @return the number of requests
      */
@@ -204,10 +204,10 @@ public final class MemoryStore {
         });
     }
 
-    void dropPlaces(MemoryLockBackend backend) {
+    void dropWaiters(MemoryLockBackend backend) {
         for (String name : namesInUse()) {
             guarded(name, queue -> {
-                queue.dropPlaces(backend);
+                queue.dropWaiters(backend);
                 return true;
             });
         }
@@ -222,7 +222,7 @@ public final class MemoryStore {
         }
     }
 
-    /** Runs one request on a name's queue: what has lapsed is gone before it, whoever is next is signalled after it. */
+    /** Runs one request on a name's queue: removes lapsed entries before it, and signals the next waiters after it. */
     private <T> T guarded(String name, QueueAction<T> action) {
         T result;
         mutex.lock();
@@ -231,7 +231,7 @@ public final class MemoryStore {
             queue.dropLapsed(ticker.getAsLong());
             result = action.apply(queue);
             queue.signal(signals::add);
-            if (queue.isForgettable()) {
+            if (queue.isUnused()) {
                 queues.remove(name);
             }
         } finally {

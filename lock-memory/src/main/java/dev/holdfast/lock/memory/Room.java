@@ -3,22 +3,22 @@ package dev.holdfast.lock.memory;
 import dev.holdfast.lock.Demand;
 import org.jspecify.annotations.Nullable;
 
-/** Adds up what is held and what is ahead in line, and says what there is room for beside it. Not thread-safe. */
+/** Adds up the demands of the holders and of the waiters ahead, and checks whether another demand fits. Not thread-safe. */
 final class Room {
     private final int limit;
     private Demand.@Nullable Kind taken;
     private long permits;
 
     /**
-     * Creates room that nothing takes.
+     * Creates unused capacity.
      *
-     * @param limit how many permits the name has
+     * @param limit the number of the name's permits
      */
     Room(int limit) {
         this.limit = limit;
     }
 
-    boolean isFor(Demand demand) {
+    boolean admits(Demand demand) {
         if (taken == null) {
             return !(demand instanceof Demand.Permits asked) || asked.permits() <= limit;
         }
@@ -30,7 +30,7 @@ final class Room {
                 : demand instanceof Demand.Shared;
     }
 
-    /** Takes room, whether or not there is any: whoever is behind must not pass. */
+    /** Takes capacity, even more than there is, so that later waiters do not pass. */
     void take(Demand demand) {
         boolean mixed = taken != null && taken != demand.kind();
         taken = mixed ? Demand.Kind.EXCLUSIVE : demand.kind();

@@ -7,8 +7,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Runs callbacks one after the other, outside any lock, on whichever thread comes by. A callback that leads to another
- * one (signal, attempt, grant, release, signal …) does not nest: the stack stays flat.
+ * Runs callbacks one after the other, outside any lock, on the thread that delivers them. A callback that leads to another one
+ * (signal, attempt, grant, release, signal …) does not nest: the stack stays flat.
  */
 final class Signals {
     private static final Logger LOG = LoggerFactory.getLogger(Signals.class);
@@ -21,7 +21,7 @@ final class Signals {
         pending.add(callback);
     }
 
-    /** Runs what is pending, unless another call, perhaps further up on this stack, is doing so already. */
+    /** Runs the pending callbacks, unless another call, perhaps further up on this stack, is already doing so. */
     void deliver() {
         if (pending.isEmpty() || undelivered.getAndIncrement() != 0) {
             return;
@@ -40,8 +40,8 @@ final class Signals {
     private static void run(Runnable callback) {
         try {
             callback.run();
-        } catch (RuntimeException | Error e) { // nothing would be delivered any more
-            LOG.warn("memory store: a signal's callback failed; the waiter asks again by itself", e);
+        } catch (RuntimeException | Error e) { // otherwise no further callback would be delivered
+            LOG.warn("memory store: a signal's callback failed; the waiter polls later", e);
         }
     }
 }

@@ -6,7 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/** Remembers abandoned acquisitions for a while, so that an attempt that comes late gets nothing. Not thread-safe. */
+/** Keeps the ids of abandoned acquisitions for a minute, so that a late attempt is refused. Not thread-safe. */
 final class Tombstones {
     private static final long KEPT_NANOS = TimeUnit.MINUTES.toNanos(1);
 

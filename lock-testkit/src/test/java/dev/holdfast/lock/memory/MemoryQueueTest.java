@@ -70,11 +70,11 @@ final class MemoryQueueTest {
         assertThat(writer(SHORT).assertBusy().remainingMillis()).isEqualTo(1);
         passMillis(1);
         assertThat(BackendDriver.renew(backend, grant))
-                .isEqualTo(new RenewResult.Lost(LossReason.REVOKED, "not held any more; nobody holds it"));
+                .isEqualTo(new RenewResult.Lost(LossReason.REVOKED, "no longer held; it has no holder"));
         Grant next = writer(SHORT).acquire();
         assertThat(BackendDriver.renew(backend, grant))
                 .isEqualTo(new RenewResult.Lost(
-                        LossReason.REVOKED, "not held any more; held by token " + next.token() + " now"));
+                        LossReason.REVOKED, "no longer held; now held with token " + next.token()));
     }
 
     @Test

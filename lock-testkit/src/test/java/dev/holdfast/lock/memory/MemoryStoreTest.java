@@ -205,8 +205,8 @@ final class MemoryStoreTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> LockClient.connect("memory:x?tls=CANARY&y"))
                 .withMessage(
-                        "the address of scheme 'memory' is malformed: parameter 'tls' is unknown; it takes none, and"
-                                + " a name has no ?");
+                        "the address of scheme 'memory' is malformed: parameter 'tls' is unknown; it has no parameters, and"
+                                + " a name must not contain a ?");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> new MemoryLockProvider().connect("redis://CANARY", LockClientOptions.defaults()))
                 .withMessage("not a memory URI; write it as memory:name");

@@ -43,7 +43,7 @@ final class SignalsTest {
             assertThat(log.warnings())
                     .hasSize(2)
                     .allSatisfy(line -> assertThat(line)
-                            .endsWith("memory store: a signal's callback failed; the waiter asks again by itself"));
+                            .endsWith("memory store: a signal's callback failed; the waiter polls later"));
         }
         signals.add(() -> run.add("later"));
         signals.deliver();

@@ -4,15 +4,15 @@ import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.spi.AcquireRequest;
 
 /**
- * One attempt under way. Immutable, but for its acquisition.
+ * A running attempt. Immutable, except for its acquisition.
  *
- * @param startNanos when it began
- * @param round how often it has started over
+ * @param startNanos when it started, by {@link System#nanoTime}
+ * @param retries how often it has started over
  */
-record Attempt(AcquireRequest request, ZooKeeperAcquisition node, Session session, long startNanos, int round) {
+record Attempt(AcquireRequest request, ZooKeeperAcquisition node, Session session, long startNanos, int retries) {
 
     Attempt next() {
-        return new Attempt(request, node, session, startNanos, round + 1);
+        return new Attempt(request, node, session, startNanos, retries + 1);
     }
 
     String name() {

@@ -9,12 +9,12 @@ import java.util.function.Function;
 import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.data.Stat;
 
-/** The order of a queue: by sequence, which costs nothing, or by the zxids of the creations where the sequence cannot be trusted. */
+/** The order of a queue: by sequence, which costs no request, or by the czxids where the sequence cannot be trusted. */
 final class CreationOrder {
 
     private CreationOrder() {}
 
-    /** Orders the nodes of a queue. Nodes that turn out to be deleted meanwhile are left out. */
+    /** Sorts the nodes of a queue. Leaves out nodes that were deleted meanwhile. */
     static CompletableFuture<List<SequentialNode>> of(Session session, String parent, List<String> children) {
         List<SequentialNode> sorted = SequentialNode.of(children);
         return SequentialNode.isOrdered(sorted)

@@ -9,12 +9,12 @@ import org.apache.zookeeper.WatchedEvent;
 import org.apache.zookeeper.Watcher;
 
 /**
- * Tells when nodes of one session are deleted.
+ * Reports the deletion of nodes of one session.
  *
- * <p>A watch for the children of an ephemeral node, which can have none, fires on its deletion alone; unlike a watch set
- * by {@code exists} it is not left behind on a path that is gone already. There is at most one watch a path: an
- * acquisition that gives up leaves it armed, and the next one that waits for the same node uses it without a request.
- * The handle restores armed watches after a reconnection, and reports what was missed.
+ * <p>An ephemeral node has no children, so a watch for its children fires only when the node is deleted. Unlike a watch
+ * set by {@code exists}, it is never left on a path that is already gone. Each path has at most one watch. An
+ * acquisition that gives up leaves it armed, and the next waiter for the same node uses it without a request.
+ * ZooKeeper's client restores armed watches after a reconnection and reports missed events.
  *
  * <p>Thread-safe.
  */
@@ -30,8 +30,8 @@ final class DeletionWatches {
     /**
      * Watches a node.
      *
-     * @param gone called once when the node is deleted or is found not to exist; short, never blocks
-     * @return to be closed when nobody is interested any more
+     * @param gone called once when the node is deleted or found not to exist; must be short and must not block
+     * @return ends the notification
      */
     Subscription watch(String path, Runnable gone) {
         Once listener = new Once(gone);
@@ -46,18 +46,17 @@ final class DeletionWatches {
         return () -> watch.listeners.remove(listener);
     }
 
-    /** Whether the deletion of the node would surely be told. */
+    /** Whether the deletion of the node is certain to be reported. */
     boolean isArmed(String path) {
         Watch watch = watches.get(path);
         return watch != null && watch.state == State.ARMED && !watch.fired;
     }
 
-    /** After a reconnection: arms what could not be armed. */
+    /** After a reconnection: sets the watches that could not be set before. */
     void rearm() {
         watches.values().forEach(Watch::rearm);
     }
 
-    /** How many paths are watched. */
     int size() {
         return watches.size();
     }
@@ -95,7 +94,7 @@ final class DeletionWatches {
             this.path = path;
         }
 
-        /** May send a second request if it races with itself, which does no harm: the watch is the same. */
+        /** Two threads may both send the request. That is harmless: the watch is the same. */
         void arm() {
             if (state != State.NEW) {
                 return;
@@ -129,7 +128,7 @@ final class DeletionWatches {
                     arm();
                 }
                 default -> {
-                    // News of the session comes through the framework's listener.
+                    // Session events arrive through the framework's listener.
                 }
             }
         }

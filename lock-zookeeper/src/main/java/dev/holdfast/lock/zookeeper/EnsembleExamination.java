@@ -5,9 +5,9 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-/** What of an ensemble matters to its locks: its servers, and the session that it grants. Stateless. */
+/** Examines the ensemble: its servers, and the session time-out that it grants. Stateless. */
 final class EnsembleExamination {
-    /** Where servers from 3.5 on keep their configuration, readable by all unless its rights were changed. */
+    /** The configuration node of servers since 3.5. Every client can read it unless its ACL was changed. */
     private static final String CONFIG = "/zookeeper/config";
 
     private EnsembleExamination() {}
@@ -22,7 +22,7 @@ final class EnsembleExamination {
                 .thenApply(servers -> List.of(granted, servers));
     }
 
-    /** A server that stands alone has no lines for servers. */
+    /** A standalone server has no {@code server.} lines. */
     static StoreFinding servers(String config) {
         long voters = config.lines()
                 .filter(line -> line.startsWith("server.") && !line.contains(":observer"))

@@ -6,21 +6,21 @@ import java.util.concurrent.CompletionException;
 import java.util.function.BiConsumer;
 import org.apache.zookeeper.KeeperException.Code;
 
-/** Small joints between stages. */
+/** Helpers for completion stages. */
 final class Futures {
 
     private Futures() {}
 
-    /** Calls back with the value or the failure, one of which is null. */
+    /** Passes the value or the failure to the listener; the other argument is null. */
     static <T> void listen(CompletableFuture<T> stage, BiConsumer<? super T, ? super Throwable> listener) {
         ignore(stage.whenComplete(listener));
     }
 
-    /** For a stage whose failure is told elsewhere. */
+    /** Ignores a stage whose failure is reported elsewhere. */
     @SuppressWarnings("unused")
     static void ignore(CompletableFuture<?> stage) {}
 
-    /** Completes {@code to} as {@code from} does. */
+    /** Completes {@code to} with the result of {@code from}. */
     static <T> void pass(CompletableFuture<? extends T> from, CompletableFuture<T> to) {
         listen(from, (value, failure) -> {
             if (failure == null) {
@@ -31,7 +31,9 @@ final class Futures {
         });
     }
 
-    /** The second stage; if it fails, the first one's failure, if any, tells better why. */
+    /**
+     * Returns the second stage. If both stages fail, the result has the failure of the first one, which is the cause.
+     */
     static <T> CompletableFuture<T> preferFailure(CompletableFuture<Void> cause, CompletableFuture<T> stage) {
         CompletableFuture<T> result = new CompletableFuture<>();
         listen(stage, (value, failure) -> {
@@ -47,7 +49,7 @@ final class Futures {
         return result;
     }
 
-    /** The value in place of that refusal; any other failure is thrown on. */
+    /** Returns the value if the failure has the expected code; rethrows any other failure. */
     static <T> T recover(Throwable failure, Code expected, T value) {
         if (ZooKeeperFailures.is(failure, expected)) {
             return value;

@@ -8,13 +8,16 @@ import org.apache.zookeeper.WatchedEvent;
 import org.apache.zookeeper.Watcher;
 
 /**
- * Tells a waiter for permits when there may be room for it. All that is ahead decides, so it hears of the node of the name with all
- * its children ({@link LineWatches}); for whom a deletion makes room, each waiter adds up by itself, without a request.
- * So a deletion calls those alone who have room then. A changed limit, which writes to the node of the name, calls all. Once when
- * the watch is there, and again after a reconnection, which may have missed some events, the queue is listed, and the waiter is
- * called if the node of the name was written to after its own was created.
+ * Notifies a waiter for permits when there may be room for it.
  *
- * <p>Thread-safe: what it knows changes on the handle's event thread alone.
+ * <p>Room depends on all nodes ahead, so the waiter follows the node of the name and all its children ({@link
+ * LineWatches}). Each waiter computes by itself, without a request, whether a deletion makes room for it. So a deletion
+ * wakes only those waiters that have room. A changed limit writes to the node of the name and wakes all waiters.
+ *
+ * <p>The queue is listed once when the watch is set, and again after a reconnection, because events may have been
+ * missed. The waiter is also woken if the node of the name was written after the waiter's own node was created.
+ *
+ * <p>Thread-safe: the list of children changes only on the event thread of ZooKeeper's client.
  */
 final class LineWatch implements Watcher, Subscription {
     private final Session session;
@@ -23,13 +26,13 @@ final class LineWatch implements Watcher, Subscription {
     private final long since;
     private final Runnable onRoom;
     private volatile Set<String> children = Set.of();
-    private volatile boolean known;
+    private volatile boolean ready;
     private volatile boolean closed;
 
     /**
-     * Makes it; nothing is sent yet.
+     * Creates the watch without a request.
      *
-     * @param own the waiter's node
+     * @param own the name of the waiter's node
      * @param since its czxid
      * @param onRoom cheap and non-blocking
      */
@@ -41,7 +44,7 @@ final class LineWatch implements Watcher, Subscription {
         this.onRoom = onRoom;
     }
 
-    /** Begins, or goes on after a reconnection. */
+    /** Starts watching, or resumes after a reconnection. */
     void open() {
         session.lines().add(parent, this);
         if (closed) {
@@ -56,7 +59,7 @@ final class LineWatch implements Watcher, Subscription {
         Futures.listen(session.children(parent), (listed, failure) -> {
             if (failure == null) {
                 children = Set.copyOf(listed);
-                known = true;
+                ready = true;
                 look();
             }
         });
@@ -70,7 +73,7 @@ final class LineWatch implements Watcher, Subscription {
         }
         if (event.getType() == Event.EventType.NodeDataChanged && path.equals(parent)) {
             onRoom.run();
-        } else if (event.getType() == Event.EventType.NodeDeleted && known && path.startsWith(parent + "/")) {
+        } else if (event.getType() == Event.EventType.NodeDeleted && ready && path.startsWith(parent + "/")) {
             String child = path.substring(parent.length() + 1);
             if (children.contains(child)) {
                 Set<String> rest = new HashSet<>(children);

@@ -10,11 +10,11 @@ import org.apache.zookeeper.WatchedEvent;
 import org.apache.zookeeper.Watcher;
 
 /**
- * Watches whole lines of one session, a node and all its children: one watch for all that listen to a line, which is taken from the
- * server with the last of them. The handle restores armed watches after a reconnection; what was missed is not reported.
+ * Watches nodes with all their children. All listeners of a path share one watch, which is removed from the server with
+ * the last listener. ZooKeeper's client restores armed watches after a reconnection but does not report missed events.
  *
- * <p>Thread-safe. Requests are sent under the lock, so that the server sees beginnings and ends in their order; the handle only
- * queues them.
+ * <p>Thread-safe. Requests are sent while holding the mutex, so that the server sees them in order. ZooKeeper's client
+ * only queues them.
  */
 final class LineWatches {
     private final Session session;
@@ -25,11 +25,11 @@ final class LineWatches {
         this.session = session;
     }
 
-    /** Lets someone listen to a line; once more does no harm, and watches it if that failed before. */
+    /** Adds a listener; adding it twice is harmless. Sets the watch if that failed before. */
     void add(String path, Watcher listener) {
         mutex.lock();
         try {
-            Line line = lines.computeIfAbsent(path, anew -> new Line());
+            Line line = lines.computeIfAbsent(path, key -> new Line());
             line.listeners.add(listener);
             if (!line.armed) {
                 line.armed = true;
@@ -53,7 +53,7 @@ final class LineWatches {
         }
     }
 
-    /** Ends that. */
+    /** Removes a listener. */
     void remove(String path, Watcher listener) {
         mutex.lock();
         try {

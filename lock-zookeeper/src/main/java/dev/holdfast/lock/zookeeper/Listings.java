@@ -14,16 +14,16 @@ import org.apache.zookeeper.KeeperException.Code;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lists the children of lock nodes, and gives up a node whose listing breaks the connection.
+ * Lists the children of lock nodes, and refuses a node whose listing breaks the connection.
  *
- * <p>A reply above the client's packet limit ({@code jute.maxbuffer}, 1 MB by default) makes ZooKeeper's client drop the
- * connection. One name with too many acquisitions, or with long names that somebody planted there, would so interrupt every
- * lock of the session for as long as anybody asks for it.
+ * <p>A reply above the client's packet limit ({@code jute.maxbuffer}, 1 MB by default) makes ZooKeeper's client drop
+ * the connection. One name with too many acquisitions, or with planted nodes that have long names, would interrupt all
+ * locks of the session with every listing.
  *
- * <p>A lost connection alone proves nothing. So a listing that was lost is sent again by itself, one such listing of the
- * session at a time, and behind another request that was answered: if the connection breaks {@value #PROOFS} times in a
- * row in that place, it is the listing. The name is then refused for a minute before it is tried once more. Nothing is
- * sent in addition for a name whose last listing was answered.
+ * <p>A single lost connection proves nothing. So a lost listing is repeated alone: one such listing of the session at a
+ * time, after another request was answered. If the connection breaks {@value #PROOFS} times in a row at that point, the
+ * listing is the cause. The name is then refused for a minute before the next try. A name whose last listing was
+ * answered costs no additional request.
  *
  * <p>Thread-safe.
  */
@@ -31,9 +31,9 @@ final class Listings {
 
     static final int PROOFS = 3;
     private static final long REFUSED_NANOS = TimeUnit.MINUTES.toNanos(1);
-    private static final int MANY = 1_000;
+    private static final int MAX_LOSSES = 1_000;
 
-    /** How often in a row a listing broke the connection for sure, and since when. */
+    /** How many times in a row a listing has provably broken the connection, and the time of the last one. */
     private record Loss(int proofs, long nanos) {}
 
     private final Function<String, CompletableFuture<List<String>>> request;
@@ -44,11 +44,11 @@ final class Listings {
             new AtomicReference<>(CompletableFuture.completedFuture(null));
 
     /**
-     * Makes it.
+     * Creates it.
      *
      * @param request sends a listing
      * @param proof sends a small request about the same node; may fail because the node does not exist
-     * @param nanos the present time
+     * @param nanos the clock
      */
     Listings(
             Function<String, CompletableFuture<List<String>>> request,
@@ -77,7 +77,7 @@ final class Listings {
             return CompletableFuture.failedFuture(new LockConfigurationException("listing the waiters at " + path
                     + " broke the connection " + loss.proofs
                     + " times in a row; there are too many of them, or nodes with"
-                    + " long names, for the client's packet limit: see who made them, or raise the system property"
+                    + " long names, for the client's packet limit: find out who created them, or raise the system property"
                     + " jute.maxbuffer"));
         }
         return proof.apply(path)
@@ -88,12 +88,12 @@ final class Listings {
 
     private CompletableFuture<List<String>> counted(String path, int proofs) {
         CompletableFuture<List<String>> listed = request.apply(path);
-        return listed.whenComplete((children, failure) -> told(path, proofs, failure));
+        return listed.whenComplete((children, failure) -> record(path, proofs, failure));
     }
 
-    private void told(String path, int proofs, @Nullable Throwable failure) {
+    private void record(String path, int proofs, @Nullable Throwable failure) {
         if (failure != null && ZooKeeperFailures.is(failure, Code.CONNECTIONLOSS)) {
-            if (losses.size() >= MANY) {
+            if (losses.size() >= MAX_LOSSES) {
                 losses.values().removeIf(loss -> loss.proofs == 0);
             }
             long now = nanos.getAsLong();

@@ -11,12 +11,12 @@ import org.apache.zookeeper.common.PathUtils;
 import org.apache.zookeeper.data.ACL;
 
 /**
- * Where locks live: {@code base/<encoded name>/<owner>-<sequence>}. The nodes of the base path are persistent, the one of
- * a name is a container, which the servers remove when it has been empty for a while. Immutable.
+ * The paths of locks: {@code base/<encoded name>/<owner>-<sequence>}. The nodes of the base path are persistent. The
+ * node of a name is a container, which the servers remove some time after it became empty. Immutable.
  */
 final class LockTree {
 
-    /** The child with the limit and the slots of permits. */
+    /** The child that stores the limit and the slots of permits. */
     static final String PERMITS = "permits";
 
     private static final byte[] NOTHING = new byte[0];
@@ -26,15 +26,15 @@ final class LockTree {
     private final List<String> levels;
 
     /**
-     * Makes the tree.
+     * Creates the tree.
      *
-     * @param base an absolute path as the raw handle sees it; not the root
-     * @param acl for every node that is created
-     * @throws IllegalArgumentException if the path is not one for locks
+     * @param base an absolute path as ZooKeeper's client sees it; not the root
+     * @param acl the ACL of all nodes that are created
+     * @throws IllegalArgumentException if the path cannot hold locks
      */
     LockTree(String base, List<ACL> acl) {
         this.base = requireBase(base);
-        // Not List.copyOf, since the handle asks whether the list contains null, which such a list refuses.
+        // Not List.copyOf: ZooKeeper's client calls contains(null), which such a list refuses.
         this.acl = Collections.unmodifiableList(new ArrayList<>(acl));
         this.levels = new ArrayList<>();
         for (int slash = base.indexOf('/', 1); slash > 0; slash = base.indexOf('/', slash + 1)) {
@@ -60,12 +60,15 @@ final class LockTree {
         return acl;
     }
 
-    /** Where a child of the base is, whose name is encoded already. */
+    /** The path of a child of the base; its name is already encoded. */
     String child(String encodedName) {
         return base + "/" + encodedName;
     }
 
-    /** Where the {@linkplain PermitBook book} of a name's permits is, in the node of the name, which stays therefore. */
+    /**
+     * The path of the node with the limit and the slots of a name's permits. It is a child of the node of the name,
+     * which therefore stays.
+     */
     String permits(String lockName) {
         return parent(lockName) + "/" + PERMITS;
     }
@@ -77,11 +80,11 @@ final class LockTree {
     /**
      * Creates the nodes above the acquisitions, in one trip.
      *
-     * @return completes normally as soon as the name's node exists or existed for a moment
+     * @return completes normally as soon as the name's node exists or has existed for a moment
      */
     CompletableFuture<Void> ensureParent(Session session, String parent) {
         for (String level : levels) {
-            // A refusal shows again at the next level, but for a level that exists and may not be written.
+            // A refusal shows again at the next level, except for a level that exists and is not writable.
             Futures.ignore(session.create(level, NOTHING, acl, CreateMode.PERSISTENT));
         }
         CompletableFuture<Void> done = new CompletableFuture<>();

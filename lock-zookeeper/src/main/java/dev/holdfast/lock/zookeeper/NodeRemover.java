@@ -2,7 +2,6 @@ package dev.holdfast.lock.zookeeper;
 
 import dev.holdfast.lock.spi.FailureTranslator;
 import dev.holdfast.lock.spi.OwnerId;
-import dev.holdfast.lock.zookeeper.ZooKeeperAcquisition.Place;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -14,10 +13,11 @@ import org.apache.zookeeper.KeeperException.Code;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Deletes nodes for sure. A deletion without an answer is repeated when the session is connected again, and dropped when
- * the session is over, because its nodes end with it. Where a creation had no answer, all nodes that bear the owner's id
- * are looked for and deleted, and once more after the session time-out, in case the creation was still on its way; until then it
- * is not idle.
+ * Deletes nodes reliably. A deletion without an answer is repeated when the session is connected again. It is dropped
+ * when the session has ended, because the nodes end with the session.
+ *
+ * <p>If a creation had no answer, all nodes with the owner's id are searched for and deleted. The search is repeated
+ * after the session time-out, in case the creation arrived late. Until then this remover is not idle.
  *
  * <p>Thread-safe.
  */
@@ -31,9 +31,9 @@ final class NodeRemover {
     private final Map<OwnerId, ZooKeeperAcquisition> nodes;
     private final AtomicBoolean planned = new AtomicBoolean();
     private final Set<ZooKeeperAcquisition> pending = ConcurrentHashMap.newKeySet();
-    private final AtomicInteger underWay = new AtomicInteger();
+    private final AtomicInteger running = new AtomicInteger();
 
-    /** Makes it; {@code idle} is called whenever nothing is under way or pending any more. */
+    /** Creates it; {@code idle} is called when no deletion is running or pending any more. */
     NodeRemover(LockTree tree, Map<OwnerId, ZooKeeperAcquisition> nodes, Timer timer, Runnable idle) {
         this.tree = tree;
         this.nodes = nodes;
@@ -41,18 +41,18 @@ final class NodeRemover {
         this.idle = idle;
     }
 
-    /** Whether nothing is to be deleted, and no deletion is without its answer. */
+    /** Whether no deletion is pending or unanswered. */
     boolean isIdle() {
-        return underWay.get() == 0 && pending.isEmpty();
+        return running.get() == 0 && pending.isEmpty();
     }
 
     /**
-     * Deletes an ended acquisition's nodes.
+     * Deletes the nodes of an ended acquisition.
      *
-     * @return whether its known node was there; fails if that is not known, and goes on in the background
+     * @return whether its known node existed; fails if that is unknown, and the deletion continues in the background
      */
     CompletableFuture<Boolean> remove(ZooKeeperAcquisition node) {
-        underWay.incrementAndGet();
+        running.incrementAndGet();
         return FailureTranslator.guard(() -> delete(node)).whenComplete((there, failure) -> {
             if (failure == null || ZooKeeperFailures.isFinal(failure)) {
                 pending.remove(node);
@@ -65,26 +65,26 @@ final class NodeRemover {
 
     private CompletableFuture<Boolean> delete(ZooKeeperAcquisition node) {
         CompletableFuture<Boolean> known = deleteKnown(node);
-        Session session = node.unsure;
+        Session session = node.uncertainSession;
         return session == null || !session.isAlive()
                 ? known
                 : known.thenCombine(deleteUnknown(session, node), (there, nothing) -> there);
     }
 
     private void answered() {
-        underWay.decrementAndGet();
+        running.decrementAndGet();
         if (isIdle()) {
             idle.run();
         }
     }
 
-    /** Deletes in the background, after what is under way for the acquisition. */
+    /** Deletes in the background, after the running requests of the acquisition. */
     void removeInTurn(ZooKeeperAcquisition node) {
-        underWay.incrementAndGet();
+        running.incrementAndGet();
         Futures.listen(node.inTurn(() -> remove(node)), (there, failure) -> answered());
     }
 
-    /** Repeats what is pending in sessions that are connected, and forgets what ended with its session. */
+    /** Repeats pending deletions in connected sessions, and drops those whose session has ended. */
     void retry() {
         for (ZooKeeperAcquisition node : pending) {
             Session session = sessionOf(node);
@@ -121,26 +121,26 @@ final class NodeRemover {
     }
 
     private static @Nullable Session sessionOf(ZooKeeperAcquisition node) {
-        Place place = node.place;
-        return place == null ? node.unsure : place.session();
+        LockNode lockNode = node.lockNode;
+        return lockNode == null ? node.uncertainSession : lockNode.session();
     }
 
     private static CompletableFuture<Boolean> deleteKnown(ZooKeeperAcquisition node) {
-        Place place = node.place;
-        if (place == null || !place.session().isAlive()) {
+        LockNode lockNode = node.lockNode;
+        if (lockNode == null || !lockNode.session().isAlive()) {
             node.leave();
             return CompletableFuture.completedFuture(false);
         }
         boolean sentBefore = node.deletionSent;
         node.deletionSent = true;
         CompletableFuture<Boolean> result = new CompletableFuture<>();
-        Futures.listen(place.session().delete(place.path()), (nothing, failure) -> {
+        Futures.listen(lockNode.session().delete(lockNode.path()), (nothing, failure) -> {
             if (failure == null) {
                 node.leave();
                 result.complete(true);
             } else if (ZooKeeperFailures.is(failure, Code.NONODE)) {
                 node.leave();
-                // It was our own deletion whose answer was lost, since nobody else deletes a node of that name.
+                // Only this client deletes nodes with this name, so it was our own deletion whose answer was lost.
                 result.complete(sentBefore);
             } else if (ZooKeeperFailures.isSessionEnd(failure)) {
                 node.leave();
@@ -154,11 +154,11 @@ final class NodeRemover {
 
     private CompletableFuture<Void> deleteUnknown(Session session, ZooKeeperAcquisition node) {
         return deleteAll(session, node).thenAccept(nothing -> {
-            node.unsure = null;
+            node.uncertainSession = null;
             if (!node.wasAttempted()) {
                 return;
             }
-            underWay.incrementAndGet(); // in a session that lives on, nobody else would look
+            running.incrementAndGet(); // the session goes on, and no other client would look for the node
             timer.after(session.handle().getSessionTimeout(), () -> {
                 if (session.isAlive()) {
                     Futures.listen(deleteAll(session, node), (done, failure) -> answered());
@@ -174,7 +174,7 @@ final class NodeRemover {
         Futures.ignore(session.sync(parent));
         CompletableFuture<Void> result = new CompletableFuture<>();
         Futures.listen(session.children(parent), (children, failure) -> {
-            if (failure == null && isSucceeded(node)) {
+            if (failure == null && isSuperseded(node)) {
                 result.complete(null);
             } else if (failure == null) {
                 List<CompletableFuture<Void>> deletions = children.stream()
@@ -190,13 +190,13 @@ final class NodeRemover {
         return result;
     }
 
-    /** Whether the acquisition was attempted again after this node's end, so that its newer node must stay. */
-    private boolean isSucceeded(ZooKeeperAcquisition node) {
+    /** Whether the acquisition was attempted again after the end of this node, so that its newer node must stay. */
+    private boolean isSuperseded(ZooKeeperAcquisition node) {
         ZooKeeperAcquisition live = nodes.get(node.acquisition().owner());
         return live != null && live != node;
     }
 
-    /** A node that does not exist, or whose session is over, is as good as deleted. */
+    /** Treats a missing node, or an ended session, as a successful deletion. */
     private static CompletableFuture<Void> absent(CompletableFuture<Void> request) {
         CompletableFuture<Void> result = new CompletableFuture<>();
         Futures.listen(request, (nothing, failure) -> {

@@ -8,31 +8,31 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What is stored of a name's permits beside the queue: their limit, and which place has which slot. It is the data of one node,
- * which is written by compare-and-set of its version alone. Immutable.
+ * The stored state of a name's permits: their limit, and the slot of each node that holds some. It is the data of one
+ * node, which is written only by compare-and-set of its version. Immutable.
  *
- * <p>An entry counts as long as its place is in the queue. So nothing has to be written when permits come back, by a release or
- * with a session; the next one who writes leaves such entries out.
+ * <p>An entry counts while its node is in the queue. So nothing is written when permits are returned by a release or by
+ * the end of a session; the next write leaves such entries out.
  *
- * @param limit how many permits there are; 0: there is no book yet
- * @param version of the node's data
- * @param slots by the name of the place's node
+ * @param limit how many permits there are; 0 if nothing is stored yet
+ * @param version the version of the node's data
+ * @param slots the slots by the name of the node that holds them
  */
 record PermitBook(int limit, int version, Map<String, Integer> slots) {
 
-    /** That of a name without a limit. */
+    /** The state of a name without a limit. */
     static final PermitBook NONE = new PermitBook(0, 0, Map.of());
 
     PermitBook {
         slots = Map.copyOf(slots);
     }
 
-    /** A new one. */
+    /** A new state without holders. */
     static PermitBook ofLimit(int limit) {
         return new PermitBook(limit, 0, Map.of());
     }
 
-    /** Reads what {@link #bytes} has written; empty if it is something else. */
+    /** Parses the format of {@link #bytes}; empty if the data has another format. */
     static Optional<PermitBook> parse(byte[] data, int version) {
         String[] lines = new String(data, StandardCharsets.UTF_8).split("\n", -1);
         if (!lines[0].matches("[1-9]\\d{0,6}")) {
@@ -49,33 +49,33 @@ record PermitBook(int limit, int version, Map<String, Integer> slots) {
         return Optional.of(new PermitBook(Integer.parseInt(lines[0]), version, slots));
     }
 
-    /** The limit in the first line, then a place and its slot in each. */
+    /** Encodes the limit in the first line, then a node and its slot in each further line. */
     byte[] bytes() {
         List<String> lines = new ArrayList<>();
         lines.add(Integer.toString(limit));
-        slots.forEach((place, slot) -> lines.add(place + " " + slot));
+        slots.forEach((nodeName, slot) -> lines.add(nodeName + " " + slot));
         return String.join("\n", lines).getBytes(StandardCharsets.UTF_8);
     }
 
-    /** The slot of a place; 0: none. */
-    int slotOf(String place) {
-        return slots.getOrDefault(place, 0);
+    /** The slot of a node; 0 if it has none. */
+    int slotOf(String nodeName) {
+        return slots.getOrDefault(nodeName, 0);
     }
 
-    /** The same with another limit. */
+    /** Returns a copy with another limit. */
     PermitBook withLimit(int other) {
         return new PermitBook(other, version, slots);
     }
 
-    /** The same with other entries. */
+    /** Returns a copy with other entries. */
     PermitBook withSlots(Map<String, Integer> others) {
         return new PermitBook(limit, version, others);
     }
 
-    /** The same without the entry of a place. */
-    PermitBook without(String place) {
+    /** Returns a copy without the entry of a node. */
+    PermitBook without(String nodeName) {
         Map<String, Integer> rest = new HashMap<>(slots);
-        rest.remove(place);
+        rest.remove(nodeName);
         return withSlots(rest);
     }
 }

@@ -8,96 +8,97 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * One name's queue and the {@linkplain PermitBook book} of its permits. Immutable.
+ * One name's queue and the {@linkplain PermitBook state} of its permits. Immutable.
  *
- * <p>Permits are held by an entry in the book. Whoever writes one writes it for all that have room, in the order of the
- * queue: so many that get room at once need one write together, and the tokens of a slot, which are positions, rise.
+ * <p>A node holds permits if the state has an entry for it. Each writer adds entries for all nodes that have room, in
+ * the order of the queue. So one write is enough when many nodes get room together, and the tokens of a slot, which
+ * follow the order of the queue, increase.
  *
- * <p><b>Why a slot has one holder.</b> The book is read before the queue, and the write is refused unless the book is the one that was
- * read. So all that are held are in both. What is not in the queue any more has ended and does not come back: a later
- * place has another name. Whoever is ahead in the moment of the write was there when the queue was read, because that is later
- * than the creation of the own place; so room that was there is there.
+ * <p><b>Why a slot has one holder.</b> The state is read before the queue, and the write is refused unless the state is
+ * still the one that was read. So every holder is in both. A node that is not in the queue any more has ended and does
+ * not come back: later nodes have other names. All nodes ahead at the time of the write were there when the queue was
+ * read, because the queue was read after the own node was created. So the room that was computed exists.
  */
 final class PermitLine {
     private final List<SequentialNode> queue;
-    private final PermitBook book;
+    private final PermitBook permitState;
     private final DemandLine demands;
 
     /**
-     * Looks at a queue.
+     * Evaluates a queue.
      *
-     * @param queue in its order; to be written by, read after the book
-     * @param book of the name
+     * @param queue sorted; read after the state if the result is used to write
+     * @param permitState the stored state of the name
      */
-    PermitLine(List<SequentialNode> queue, PermitBook book) {
+    PermitLine(List<SequentialNode> queue, PermitBook permitState) {
         this.queue = List.copyOf(queue);
-        this.book = book;
+        this.permitState = permitState;
         this.demands = new DemandLine(queue.stream()
-                .map(node -> new DemandLine.Place(node.demand(), book.slotOf(node.name())))
+                .map(node -> new DemandLine.Place(node.demand(), permitState.slotOf(node.name())))
                 .toList());
     }
 
-    /** What the line says to one who asks for permits. */
-    sealed interface Turn {
-        /** It has that slot. */
-        record Held(int slot) implements Turn {}
+    /** The decision for a node that asks for permits. */
+    sealed interface Decision {
+        /** It holds permits, in that slot. */
+        record Held(int slot) implements Decision {}
 
-        /** The permits are of another limit. */
-        record OtherLimit(int limit) implements Turn {}
+        /** The stored limit differs from the requested one. */
+        record OtherLimit(int limit) implements Decision {}
 
-        /** There is no limit yet. */
-        record NoLimit(boolean room) implements Turn {}
+        /** No limit is stored yet. */
+        record NoLimit(boolean room) implements Decision {}
 
-        /** It waits. */
-        record NoRoom() implements Turn {}
+        /** It has to wait. */
+        record NoRoom() implements Decision {}
 
-        /** It holds, with its slot in there, when that is written. */
-        record Room(PermitBook next) implements Turn {}
+        /** It holds when this state, which contains its slot, is written. */
+        record Room(PermitBook next) implements Decision {}
     }
 
     List<SequentialNode> queue() {
         return queue;
     }
 
-    /** Whose turn it is, of a place for permits. */
-    Turn turnOf(int index) {
-        SequentialNode place = queue.get(index);
-        Demand.Permits asked = (Demand.Permits) place.demand();
+    /** Decides for the node at that index, which must ask for permits. */
+    Decision decisionFor(int index) {
+        SequentialNode node = queue.get(index);
+        Demand.Permits asked = (Demand.Permits) node.demand();
         int slot = slotOf(index);
         if (slot > 0) {
-            // A name that can come again says nothing of who had it before.
-            return SequentialNode.isTrusted(place.sequence())
-                    ? new Turn.Held(slot)
-                    : new PermitLine(queue, book.without(place.name())).turnOf(index);
+            // Names can repeat after an overflow, so the entry may belong to an earlier node of this name.
+            return SequentialNode.isTrusted(node.sequence())
+                    ? new Decision.Held(slot)
+                    : new PermitLine(queue, permitState.without(node.name())).decisionFor(index);
         }
         boolean room = demands.hasRoom(index);
-        if (book.limit() == 0) {
-            return new Turn.NoLimit(room);
+        if (permitState.limit() == 0) {
+            return new Decision.NoLimit(room);
         }
-        if (book.limit() != asked.limit()) {
-            return new Turn.OtherLimit(book.limit());
+        if (permitState.limit() != asked.limit()) {
+            return new Decision.OtherLimit(permitState.limit());
         }
-        return room ? new Turn.Room(next()) : new Turn.NoRoom();
+        return room ? new Decision.Room(next()) : new Decision.NoRoom();
     }
 
     DemandLine demands() {
         return demands;
     }
 
-    /** The slot that a place has; 0: none. */
+    /** The slot of the node at that index; 0 if it has none. */
     int slotOf(int index) {
-        return book.slotOf(queue.get(index).name());
+        return permitState.slotOf(queue.get(index).name());
     }
 
     /**
-     * The book as it is to be next: with a slot for everybody who has room, the lowest ones for those ahead, and without those
-     * who have left the queue.
+     * The next state: an entry for every node that has room, the lowest free slots for the first ones, and no entries
+     * for nodes that have left the queue.
      */
     private PermitBook next() {
         Map<String, Integer> slots = new HashMap<>();
         BitSet taken = new BitSet();
         for (SequentialNode node : queue) {
-            int slot = book.slotOf(node.name());
+            int slot = permitState.slotOf(node.name());
             if (slot > 0) {
                 slots.put(node.name(), slot);
                 taken.set(slot);
@@ -107,14 +108,14 @@ final class PermitLine {
         for (int i = 0; i < queue.size(); i++) {
             SequentialNode node = queue.get(i);
             if (!slots.containsKey(node.name()) && node.demand() instanceof Demand.Permits asked) {
-                // Also for one with a limit that is no more, or was not yet, so that it finds a lower one than those
-                // behind.
+                // Also reserves a slot for nodes with another limit, so that they get lower slots than the nodes
+                // behind them if the limit changes.
                 slot = taken.nextClearBit(slot + 1);
-                if (asked.limit() == book.limit() && demands.hasRoom(i)) {
+                if (asked.limit() == permitState.limit() && demands.hasRoom(i)) {
                     slots.put(node.name(), slot);
                 }
             }
         }
-        return book.withSlots(slots);
+        return permitState.withSlots(slots);
     }
 }

@@ -11,16 +11,19 @@ import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 import org.apache.zookeeper.KeeperException.Code;
 
-/** Reads who holds a name and who waits for it. */
+/** Reads the holders and the waiters of a name. */
 record QueueReading(LockTree tree, Session session) {
 
-    /** Lists a queue; empty if the node of the name does not exist. If there are permits in it, once more behind their book. */
+    /**
+     * Lists a queue; empty if the node of the name does not exist. If it contains permits, lists it again after reading
+     * their state.
+     */
     CompletableFuture<PermitLine> line(String name) {
         return queue(name)
                 .thenCompose(queue -> queue.stream().anyMatch(SequentialNode::isForPermits)
                         ? new PermitBooks(tree)
                                 .read(session, name)
-                                .thenCombine(queue(name), (book, later) -> new PermitLine(later, book))
+                                .thenCombine(queue(name), (permitState, later) -> new PermitLine(later, permitState))
                         : CompletableFuture.completedFuture(new PermitLine(queue, PermitBook.NONE)));
     }
 
@@ -31,10 +34,12 @@ record QueueReading(LockTree tree, Session session) {
                 .thenCompose(children -> CreationOrder.of(session, parent, children));
     }
 
-    /** Reads the holders in the order of their tokens, and again if one of them was gone when its data were read. */
+    /**
+     * Reads the holders in the order of their tokens, and repeats that if a holder had gone before its data was read.
+     */
     CompletableFuture<List<HolderInfo>> holders(String name, int most, int reads) {
         String parent = tree.parent(name);
-        Futures.ignore(session.sync(parent)); // who acquired before this was asked is seen, on whatever server
+        Futures.ignore(session.sync(parent)); // shows all acquisitions that completed before this call, on any server
         return line(name).thenCompose(line -> {
             IntPredicate held = line.demands()::isHeld;
             long expected = IntStream.range(0, line.queue().size())
@@ -48,7 +53,7 @@ record QueueReading(LockTree tree, Session session) {
         });
     }
 
-    /** Reads some places of a queue; one that is gone meanwhile is left out. */
+    /** Reads some nodes of a queue, and leaves out those that are gone. */
     CompletableFuture<List<HolderInfo>> read(String parent, PermitLine line, IntPredicate which, long most) {
         List<CompletableFuture<Optional<HolderInfo>>> reads = IntStream.range(
                         0, line.queue().size())

@@ -5,7 +5,6 @@ import dev.holdfast.lock.spi.FailureTranslator;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.zookeeper.ZooKeeperAcquisition.Phase;
-import dev.holdfast.lock.zookeeper.ZooKeeperAcquisition.Place;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -14,23 +13,23 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Renews grants. The client's pings keep the session, but nobody tells when one was answered, and an answer is no proof
- * (see {@link Session}). So one write that changes nothing asks a quorum whether the nodes of all grants exist: one
- * request a tick, whatever their number up to {@value #CHUNK}.
+ * Renews grants. The client's pings keep the session, but their answers are not reported, and an answer proves nothing
+ * (see {@link Session}). So one write that changes nothing asks a quorum whether the nodes of all grants exist. That is
+ * one request per renewal for up to {@value #CHUNK} grants.
  *
- * <p>At its first renewal a grant's node is also watched, once, so that a deletion by somebody else is told at once from
- * then on; most locks are released before that.
+ * <p>The first renewal of a grant also watches its node, so that from then on a deletion by another client is reported
+ * immediately. Most locks are released before that.
  */
 final class Renewals {
 
     private static final int CHUNK = 200;
 
-    /** Called for a grant that is held on, so that its node is watched from now on. */
+    /** Watches the node of a grant. */
     interface Watcher {
-        void watchOwn(ZooKeeperAcquisition node, Place place);
+        void watchOwn(ZooKeeperAcquisition node, LockNode lockNode);
     }
 
-    private record Held(int index, ZooKeeperAcquisition node, Place place) {}
+    private record Held(int index, ZooKeeperAcquisition node, LockNode lockNode) {}
 
     private final Sessions sessions;
     private final Timer timer;
@@ -54,12 +53,12 @@ final class Renewals {
                 results[i] = new RenewResult.Lost(LossReason.REVOKED, "it belongs to another owner");
                 continue;
             }
-            Place place = node.place;
-            if (place != null && place.session() != session) {
+            LockNode lockNode = node.lockNode;
+            if (lockNode != null && lockNode.session() != session) {
                 node.lose(LossReason.SESSION_LOST, "the session has ended");
             }
-            if (node.phase() == Phase.HELD && place != null) {
-                held.add(new Held(i, node, place));
+            if (node.phase() == Phase.HELD && lockNode != null) {
+                held.add(new Held(i, node, lockNode));
             } else {
                 results[i] = lost(node);
             }
@@ -76,8 +75,8 @@ final class Renewals {
                     confirm(session, held.subList(from, Math.min(held.size(), from + CHUNK)), results, startNanos));
         }
         for (Held one : held) {
-            if (!session.watches().isArmed(one.place.path())) {
-                watcher.watchOwn(one.node, one.place);
+            if (!session.watches().isArmed(one.lockNode.path())) {
+                watcher.watchOwn(one.node, one.lockNode);
             }
         }
         return CompletableFuture.allOf(requests.toArray(CompletableFuture[]::new));
@@ -85,7 +84,7 @@ final class Renewals {
 
     private CompletableFuture<Void> confirm(
             Session session, List<Held> chunk, @Nullable RenewResult[] results, long startNanos) {
-        List<String> paths = chunk.stream().map(one -> one.place.path()).toList();
+        List<String> paths = chunk.stream().map(one -> one.lockNode.path()).toList();
         CompletableFuture<Void> done = new CompletableFuture<>();
         Futures.listen(session.confirm(paths), (present, failure) -> {
             if (failure != null) {
@@ -97,7 +96,7 @@ final class Renewals {
             chunk.subList(0, present).forEach(one -> results[one.index] = renewed(one.node, certainMillis, startNanos));
             if (present < chunk.size()) {
                 Held missing = chunk.get(present);
-                missing.node.lose(LossReason.REVOKED, "its node " + missing.place.path() + " was deleted");
+                missing.node.lose(LossReason.REVOKED, "its node " + missing.lockNode.path() + " was deleted");
                 results[missing.index] = lost(missing.node);
             }
             if (present + 1 < chunk.size()) {

@@ -11,18 +11,18 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A node in a lock's queue, by its name: {@code <32 hexadecimal digits>-<sequence>}; of a share {@code
- * <digits>-r-<sequence>}, of two of three permits {@code <digits>-p2of3-<sequence>}. Other children of the container belong
- * to somebody else, or are the {@linkplain PermitBook permits}, and are ignored. Immutable.
+ * A node in a lock's queue, by its name: {@code <32 hexadecimal digits>-<sequence>}. A shared acquisition has {@code
+ * <digits>-r-<sequence>}, two of three permits have {@code <digits>-p2of3-<sequence>}. Other children of the container
+ * are ignored: the permits' state, and nodes of other software. Immutable.
  *
- * <p><b>Order.</b> The sequence is the parent's count of creations as a signed 32-bit number. It starts again with a new
- * container, which happens only when there are no acquisitions, and at its end the servers repeat its last value or go on
- * with negative ones. {@link #isOrdered} tells whether the sequences of a listing can be trusted; if not, the order is
- * that of the czxids, which costs a request a node.
+ * <p><b>Order.</b> The sequence is the parent's count of creations as a signed 32-bit number. It starts again with a
+ * new container, which is created only when there are no acquisitions. At its end the servers repeat the last value or
+ * continue with negative ones. {@link #isOrdered} returns whether the sequences of a listing can be trusted. If not,
+ * the order is that of the czxids, which costs a request per node.
  *
  * @param name the node's name
  * @param sequence its sequence
- * @param demand what it has or waits for
+ * @param demand what it holds or waits for
  */
 record SequentialNode(String name, int sequence, Demand demand) {
 
@@ -32,12 +32,12 @@ record SequentialNode(String name, int sequence, Demand demand) {
 
     static final Comparator<SequentialNode> BY_SEQUENCE = Comparator.comparingInt(SequentialNode::sequence);
 
-    /** How the name of every node of an acquisition starts. */
+    /** The start of the names of all nodes of an owner. */
     static String prefix(OwnerId owner) {
         return owner + "-";
     }
 
-    /** How the name of the node of an acquisition starts that is in the queue. */
+    /** The start of the name of the node that queues for an acquisition. */
     static String prefix(AcquisitionId acquisition) {
         String start = prefix(acquisition.owner());
         if (acquisition.demand() instanceof Demand.Permits asked) {
@@ -54,7 +54,7 @@ record SequentialNode(String name, int sequence, Demand demand) {
         return name.startsWith(prefix(owner));
     }
 
-    /** Our nodes among a container's children, by sequence. */
+    /** The nodes of lock clients among the children of a container, sorted by sequence. */
     static List<SequentialNode> of(List<String> children) {
         List<SequentialNode> sequentialNodes = new ArrayList<>(children.size());
         for (String child : children) {
@@ -64,7 +64,7 @@ record SequentialNode(String name, int sequence, Demand demand) {
         return sequentialNodes;
     }
 
-    /** Whether the order by sequence is the order of creation, for acquisitions that are sorted by it. */
+    /** Whether the order by sequence is the order of creation, for a list that is sorted by sequence. */
     static boolean isOrdered(List<SequentialNode> sorted) {
         for (int i = 1; i < sorted.size(); i++) {
             if (sorted.get(i - 1).sequence == sorted.get(i).sequence) {
@@ -75,7 +75,7 @@ record SequentialNode(String name, int sequence, Demand demand) {
                 || isTrusted(sorted.get(0).sequence) && isTrusted(sorted.get(sorted.size() - 1).sequence);
     }
 
-    /** Whether a sequence is a count of creations. */
+    /** Whether a sequence is surely a count of creations. */
     static boolean isTrusted(int sequence) {
         return sequence >= 0 && sequence <= LAST_TRUSTED;
     }

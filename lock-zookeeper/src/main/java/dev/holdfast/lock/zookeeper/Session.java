@@ -17,34 +17,33 @@ import org.apache.zookeeper.data.Stat;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One session with ZooKeeper: requests, and how long the session is known to live.
+ * One session with ZooKeeper: its requests, and how long it is certain to live.
  *
- * <p><b>Order.</b> Requests go through the raw handle, not through Curator's background operations, which may be retried
- * out of order: the servers answer one session's requests in the order in which they were sent, so requests that do not
- * depend on each other's replies are sent back to back.
+ * <p><b>Order.</b> Requests bypass Curator's background operations, which may retry out of order, and use ZooKeeper's
+ * client directly. The servers answer the requests of a session in the order in which they were sent. So requests that
+ * do not depend on each other's replies are sent back to back.
  *
- * <p><b>What is certain.</b> A session time-out of T means that the leader closes the session T after it last heard of
- * it, and not before. It hears of it through the server that the client is connected to, which answers reads and pings by
- * itself, even for a while after it was cut off from the leader. So a read proves nothing. A write is acknowledged by a
- * quorum: whoever leads then or later has heard of the session since the last time that this client sent anything, half a
- * tick before the write at the latest. The client sends something (a ping) after T/3 of silence, less a second. Therefore
- * two thirds of T, from when the latest acknowledged write was sent, are certain, even if this client and its server are
- * cut off together a moment later; it is also when ZooKeeper's own client gives the connection up.
+ * <p><b>What is certain.</b> With a session time-out of T, the leader closes the session no earlier than T after the
+ * last sign of life that reached it. Signs of life reach it through the server that the client is connected to. That
+ * server answers reads and pings by itself, even for a while after it was cut off from the leader, so a read proves
+ * nothing. A write is acknowledged by a quorum. Then the present leader and any later one have a sign of life that is
+ * at most half a tick older than the client's last packet before the write. The client sends a packet (a ping) after
+ * T/3 of silence, less a second. Therefore two thirds of T are certain, counted from when the latest acknowledged write
+ * was sent, even if this client and its server are cut off together a moment later. ZooKeeper's own client also gives
+ * up the connection after that time.
  *
- * <p>Thread-safe. Stages complete on the handle's event thread.
+ * <p>Thread-safe. Stages complete on the event thread of ZooKeeper's client.
  */
 final class Session {
 
-    /** A created node. */
     record Created(String path, long czxid) {}
 
-    /** A node's data. */
     record Data(byte[] bytes, Stat stat) {}
 
     private final ZooKeeper zk;
     private final DeletionWatches watches;
     private final LineWatches lines = new LineWatches(this);
-    private final LowestNodeProof successions = new LowestNodeProof();
+    private final LowestNodeProof lowestNodes = new LowestNodeProof();
     private final Listings listings = new Listings(this::list, this::exists, System::nanoTime);
     private final AtomicLong lastAcknowledged = new AtomicLong();
     private volatile boolean acknowledged;
@@ -69,15 +68,15 @@ final class Session {
         return lines;
     }
 
-    LowestNodeProof successions() {
-        return successions;
+    LowestNodeProof lowestNodes() {
+        return lowestNodes;
     }
 
     long id() {
         return zk.getSessionId();
     }
 
-    /** Whether the last event said connected. A server without a quorum (read-only mode) does not count. */
+    /** Whether the last event was a connection. A server without a quorum (read-only mode) does not count. */
     boolean isConnected() {
         return connected && zk.getState() == ZooKeeper.States.CONNECTED;
     }
@@ -86,28 +85,34 @@ final class Session {
         connected = now;
     }
 
-    /** Whether it may still be alive on the servers as far as this client knows. */
+    /** Whether the session may still exist on the servers. */
     boolean isAlive() {
         return !ended.get() && zk.getState().isAlive();
     }
 
-    /** Returns true to its first caller. */
+    /** Ends the session; returns true on the first call only. */
     boolean end() {
         connected = false;
         return ended.compareAndSet(false, true);
     }
 
-    /** For how long the session surely lives on, from an acknowledged write's sending; see the class. Zero if unknown. */
+    /**
+     * The time for which the session is certain to live, counted from when an acknowledged write was sent; see the
+     * class. Zero if unknown.
+     */
     long certainMillis() {
         return zk.getSessionTimeout() * 2L / 3;
     }
 
-    /** The session's time-out in milliseconds, as the servers granted it. */
+    /** The session time-out that the servers granted, in milliseconds. */
     int timeoutMillis() {
         return zk.getSessionTimeout();
     }
 
-    /** How long ago the latest acknowledged write was sent, rounded up; {@link Long#MAX_VALUE} if there was none. */
+    /**
+     * The age of the latest acknowledged write, counted from its sending and rounded up; {@link Long#MAX_VALUE} if
+     * there was none.
+     */
     long acknowledgedAgeMillis() {
         if (!acknowledged) {
             return Long.MAX_VALUE;
@@ -144,7 +149,7 @@ final class Session {
         return reply;
     }
 
-    /** Lists a lock's acquisitions; fails if the listing itself breaks the connection, see {@link Listings}. */
+    /** Lists the nodes of a lock; fails if the listing itself breaks the connection, see {@link Listings}. */
     CompletableFuture<List<String>> children(String path) {
         return listings.children(path);
     }
@@ -193,7 +198,7 @@ final class Session {
         return reply;
     }
 
-    /** Watches a node and all its children, until it is told otherwise; see {@link LineWatches}. */
+    /** Watches a node and all its children until {@link #unwatchAll}; see {@link LineWatches}. */
     CompletableFuture<Void> watchAll(String path, org.apache.zookeeper.Watcher watcher) {
         CompletableFuture<Void> reply = new CompletableFuture<>();
         zk.addWatch(
@@ -212,8 +217,8 @@ final class Session {
     }
 
     /**
-     * Takes all watches of that path from the server. The removal of a single watcher would not: the client tells the
-     * server only that it has looked for it.
+     * Removes all watches of that path from the server. Removing a single watcher would not be enough: then the client
+     * only asks the server whether the watch exists.
      */
     void unwatchAll(String path) {
         zk.removeAllWatches(
@@ -259,19 +264,19 @@ final class Session {
     }
 
     /**
-     * Has a quorum confirm that nodes exist, all in one write that changes nothing.
+     * Asks a quorum whether nodes exist, in one write that changes nothing.
      *
-     * @return the index of the first node that does not exist, or the number of nodes if all do
+     * @return the index of the first node that does not exist, or the number of nodes if all exist
      */
     CompletableFuture<Integer> confirm(List<String> paths) {
         return transact(paths.stream().map(path -> Op.check(path, -1)).toList());
     }
 
     /**
-     * Carries out all operations in one write, or none if a node does not exist or has another version than expected.
+     * Executes all operations in one write, or none if a node does not exist or has an unexpected version.
      *
-     * @return the index of the first operation that was refused for such a reason, or the number of operations if all were
-     *     carried out
+     * @return the index of the first operation that was refused for such a reason, or the number of operations if all
+     *     were executed
      */
     CompletableFuture<Integer> transact(List<Op> operations) {
         CompletableFuture<Integer> reply = new CompletableFuture<>();

@@ -19,11 +19,11 @@ import org.apache.zookeeper.data.ClientInfo;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds out whether a new session has an identity, to which its nodes can belong.
+ * Checks whether a new session has an identity, to which its nodes can belong.
  *
- * <p>ZooKeeper's client goes on without SASL if its login fails, and the session then looks like one that never had an
- * identity. So a session that should have one and has none is refused. As a listener, which has to be there before the
- * framework starts, it hears of the failed login. Thread-safe.
+ * <p>ZooKeeper's client continues without SASL if its login fails, and the session then looks like one that never had
+ * an identity. So a session without the identity that it was configured for is refused. As a listener, registered
+ * before the framework starts, this class sees the failed login. Thread-safe.
  */
 final class SessionIdentity implements CuratorListener {
 
@@ -47,8 +47,8 @@ final class SessionIdentity implements CuratorListener {
     /**
      * Whether the session is authenticated, by digest, SASL or a certificate.
      *
-     * @throws LockConfigurationException if it ought to be and is not
-     * @throws LockUnavailableException if the servers do not tell by the deadline
+     * @throws LockConfigurationException if it should be and is not
+     * @throws LockUnavailableException if the servers do not answer by the deadline
      */
     boolean isAuthenticated(CuratorFramework client, long deadlineNanos) {
         List<String> schemes = askBy(deadlineNanos, client).stream()
@@ -56,17 +56,18 @@ final class SessionIdentity implements CuratorListener {
                 .filter(scheme -> !scheme.equals("ip"))
                 .toList();
         if (isSaslConfigured() && !schemes.contains("sasl") || loginFailed && schemes.isEmpty()) {
-            throw new LockConfigurationException("ZooKeeper at " + servers + ": this client is configured to log in by"
-                    + " SASL (section '" + section()
-                    + "' of the JVM's login configuration), and the servers do not know"
-                    + " it by SASL; check the section and its credentials, or set "
-                    + ZKClientConfig.ENABLE_CLIENT_SASL_KEY
-                    + "=false if it shall not log in, or add acl=world to the address if everybody may use its nodes");
+            throw new LockConfigurationException(
+                    "ZooKeeper at " + servers + ": this client is configured to log in by"
+                            + " SASL (section '" + section()
+                            + "' of the JVM's login configuration), and the servers did not"
+                            + " authenticate it by SASL; check the section and its credentials, or set "
+                            + ZKClientConfig.ENABLE_CLIENT_SASL_KEY
+                            + "=false if it should not log in, or add acl=world to the address if all clients may use its nodes");
         }
         return !schemes.isEmpty();
     }
 
-    /** As ZooKeeper's client decides whether to log in. A file that cannot be read is a failed login. */
+    /** Decides like ZooKeeper's client whether to log in. A file that cannot be read counts as a failed login. */
     private boolean isSaslConfigured() {
         try {
             return config.isSaslClientEnabled()
@@ -80,7 +81,7 @@ final class SessionIdentity implements CuratorListener {
         return config.getProperty(ZKClientConfig.LOGIN_CONTEXT_NAME_KEY, ZKClientConfig.LOGIN_CONTEXT_NAME_KEY_DEFAULT);
     }
 
-    /** The request has no time-out of its own, so another thread makes it. */
+    /** The request has no time-out, so another thread sends it. */
     private List<ClientInfo> askBy(long deadlineNanos, CuratorFramework client) {
         FutureTask<@Nullable List<ClientInfo>> answer = new FutureTask<>(() -> ask(client));
         Thread asking = new Thread(answer, "holdfast-zookeeper-connect");
@@ -107,12 +108,12 @@ final class SessionIdentity implements CuratorListener {
         }
         throw new LockUnavailableException(
                 "ZooKeeper at " + servers
-                        + " did not tell in time who this client is, which servers can since 3.7; check"
+                        + " did not return the identity of this client in time, which servers can since 3.7; check"
                         + " the network, or add acl=creator or acl=world to the address",
                 cause);
     }
 
-    /** Servers never tell less because of trouble; null if they tell nothing. */
+    /** Asks the servers for the identities; null if they return none. The answer is never incomplete. */
     private @Nullable List<ClientInfo> ask(CuratorFramework client) throws Exception {
         for (int i = 0; i < TRIES; i++) {
             ZooKeeper zk = client.getZookeeperClient().getZooKeeper();

@@ -11,14 +11,14 @@ import org.apache.zookeeper.ZooKeeper;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Follows the framework from session to session. It listens to the handle's own events on its event thread, and not to
- * the framework's connection states, which are told later and by way of a queue.
+ * Follows the framework from session to session. It receives the events of ZooKeeper's client directly on the event
+ * thread. The framework's own connection states arrive later, through a queue.
  *
  * <p>Thread-safe.
  */
 final class Sessions implements CuratorListener {
 
-    /** What happens to sessions; called on the event thread or on a caller's. */
+    /** Receives session events; called on the event thread or on a caller's. */
     interface Observer {
         /** The connection is lost or leads to a server without a quorum; the session may end at any time. */
         void suspended(Session session, String detail);
@@ -26,7 +26,7 @@ final class Sessions implements CuratorListener {
         /** The session is connected, for the first time or again. */
         void connected(Session session);
 
-        /** The session is over; called once. */
+        /** The session has ended; called once. */
         void ended(Session session, String detail);
     }
 
@@ -48,10 +48,10 @@ final class Sessions implements CuratorListener {
     }
 
     /**
-     * Returns the framework's present session, connected or not.
+     * Returns the framework's current session, connected or not.
      *
      * @throws LockUnavailableException if there is none at the moment
-     * @throws IllegalStateException if the framework is not started or closed
+     * @throws IllegalStateException if the framework is not started or is closed
      */
     Session current() {
         ZooKeeper zk = handle();
@@ -92,7 +92,7 @@ final class Sessions implements CuratorListener {
                 }
             }
             default -> {
-                // Authentication went well.
+                // Authentication succeeded.
             }
         }
     }

@@ -10,10 +10,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One daemon thread a backend, gone when there is nothing to do.
+ * One daemon thread per backend, which ends when there is nothing to do.
  *
- * <p>A session outlives a lease that is not renewed, so this is what ends such a lease on the servers: one sweep over the
- * grants is planned for the earliest end known, and plans the next one.
+ * <p>A session outlives a lease that is not renewed, so the client has to end such a lease on the servers. One sweep
+ * over the grants is scheduled for the earliest known end, and schedules the next one.
  *
  * <p>Thread-safe.
  */
@@ -28,7 +28,7 @@ final class Timer {
     private final AtomicLong nextSweep = new AtomicLong(NONE);
     private final Consumer<Timer> sweep;
 
-    /** Makes a timer; {@code sweep} ends what is due and calls {@link #sweepBy} for what is left. */
+    /** Creates a timer; {@code sweep} ends overdue grants and calls {@link #sweepBy} for the others. */
     Timer(Consumer<Timer> sweep) {
         this.sweep = sweep;
         this.executor = new ScheduledThreadPoolExecutor(1, task -> {
@@ -49,7 +49,7 @@ final class Timer {
         }
     }
 
-    /** Makes sure that a sweep runs at that time of {@link System#nanoTime} or earlier. */
+    /** Ensures that a sweep runs at that time of {@link System#nanoTime} or earlier. */
     void sweepBy(long endNanos) {
         long due = endNanos - originNanos;
         long next = nextSweep.get();

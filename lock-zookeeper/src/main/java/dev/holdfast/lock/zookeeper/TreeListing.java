@@ -12,12 +12,13 @@ import java.util.function.IntPredicate;
 import org.apache.zookeeper.KeeperException.Code;
 
 /**
- * Lists locks: the names below the base path, the queue of each, and the data of each node in it. Servers keep the node of a
- * name for a while after its last acquisition; so a page looks at a few times as many names as it may have locks. Stateless.
+ * Lists locks: the names below the base path, the queue of each, and the data of each node in it. Servers keep the node
+ * of a name for a while after its last acquisition, so a page reads several times as many names as it returns locks.
+ * Stateless.
  */
 final class TreeListing {
     private static final int NAMES_A_LOCK = 4;
-    private static final int MOST_HOLDERS = 1_000;
+    private static final int MAX_HOLDERS = 1_000;
 
     private final LockTree tree;
     private final Session session;
@@ -33,7 +34,7 @@ final class TreeListing {
                 .thenCompose(children -> list(matching(children, prefix), limit));
     }
 
-    /** Encoded names by their names. */
+    /** Maps names to encoded names. */
     private static Map<String, String> matching(List<String> children, String prefix) {
         Map<String, String> matching = new TreeMap<>();
         for (String child : children) {
@@ -63,7 +64,7 @@ final class TreeListing {
         QueueReading reading = new QueueReading(tree, session);
         return reading.line(name).thenCompose(line -> {
             IntPredicate held = line.demands()::isHeld;
-            return reading.read(parent, line, held, MOST_HOLDERS)
+            return reading.read(parent, line, held, MAX_HOLDERS)
                     .thenCombine(
                             reading.read(parent, line, held.negate(), ListedLock.MOST_WAITERS),
                             (holders, waiters) -> new ListedLock(name, holders, waiters));

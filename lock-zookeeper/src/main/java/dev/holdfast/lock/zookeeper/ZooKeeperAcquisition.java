@@ -14,34 +14,21 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One acquisition's node in the queue, from the first attempt to the release: the ticket of a waiter, the handle of a
- * grant.
+ * One acquisition from the first attempt to the release: the ticket of a waiter, the handle of a grant.
  *
- * <p>Requests for one acquisition run one after the other ({@link #inTurn}), so that an abandoned attempt that is still
- * under way cannot leave anything behind the removal. News from watches and the session may come at any time between;
- * {@link #phase} decides who ends the node, exactly once.
+ * <p>Requests of one acquisition run one after the other ({@link #inTurn}), so that a running attempt that was
+ * abandoned cannot create anything after the removal. Events of watches and of the session may arrive at any time
+ * between them; {@link #phase} decides which of them ends the acquisition, exactly once.
  *
  * <p>Thread-safe.
  */
 final class ZooKeeperAcquisition implements Ticket {
 
-    /** A node on the servers, of one session. */
-    record Place(Session session, String path, long czxid) {
-        String child() {
-            return path.substring(path.lastIndexOf('/') + 1);
-        }
-
-        /** Its sequence, or -1 if it has none. */
-        int sequence() {
-            return SequentialNode.parse(child()).map(SequentialNode::sequence).orElse(-1);
-        }
-    }
-
     /**
-     * Whom it waits for.
+     * The node that it waits for.
      *
      * @param path the predecessor's node
-     * @param holder whether the predecessor was the first, so that its deletion alone means ownership
+     * @param holder whether the predecessor was the first, so that its deletion alone grants the lock
      */
     record Predecessor(String path, boolean holder) {}
 
@@ -58,18 +45,18 @@ final class ZooKeeperAcquisition implements Ticket {
     private final AtomicReference<@Nullable Lost> loss = new AtomicReference<>();
     private final AtomicReference<Phase> phase = new AtomicReference<>(Phase.QUEUED);
 
-    volatile @Nullable Place place;
+    volatile @Nullable LockNode lockNode;
     volatile @Nullable Predecessor predecessor;
-    /** The predecessor that is known to be deleted. */
+    /** The predecessor whose deletion was reported. */
     volatile @Nullable Predecessor gone;
-    /** The session in which a node may have been created that we do not know of. */
-    volatile @Nullable Session unsure;
-    /** Whether a deletion of the present place was sent without an answer. */
+    /** The session in which a creation had no answer, so that a node may exist. */
+    volatile @Nullable Session uncertainSession;
+    /** Whether a deletion of the current node was sent and not answered. */
     volatile boolean deletionSent;
 
-    /** Whether its node was the lowest when it got its grant. */
+    /** Whether its node was the lowest when it was granted. */
     volatile boolean lowest;
-    /** Of permits that are held: their slot. */
+    /** The slot of held permits; 0 otherwise. */
     volatile int slot;
 
     volatile @Nullable Grant grant;
@@ -84,24 +71,24 @@ final class ZooKeeperAcquisition implements Ticket {
         this.attempted = attempted;
     }
 
-    /** A node to be created. */
+    /** An acquisition that has no node yet. */
     static ZooKeeperAcquisition of(AcquisitionId acquisition) {
         return new ZooKeeperAcquisition(acquisition, true);
     }
 
-    /** The node of a grant that this backend made. */
+    /** The acquisition of a grant that this backend made. */
     static ZooKeeperAcquisition of(Grant grant) {
         if (grant.handle() instanceof ZooKeeperAcquisition node) {
             return node;
         }
-        throw new IllegalArgumentException("the grant is not of ZooKeeper");
+        throw new IllegalArgumentException("the grant was not made by ZooKeeper");
     }
 
-    /** An acquisition that is not known here (any more), to make sure that it has no node in that session. */
+    /** An ended acquisition that is not registered here, for removing nodes that it may have in that session. */
     static ZooKeeperAcquisition ended(AcquisitionId acquisition, Session session) {
         ZooKeeperAcquisition node = new ZooKeeperAcquisition(acquisition, false);
         node.phase.set(Phase.ENDED);
-        node.unsure = session;
+        node.uncertainSession = session;
         return node;
     }
 
@@ -125,7 +112,7 @@ final class ZooKeeperAcquisition implements Ticket {
         return phase.compareAndSet(from, to);
     }
 
-    /** Ends a grant; the first caller's reason counts. */
+    /** Ends a grant as lost; the reason of the first caller counts. */
     boolean lose(LossReason reason, String detail) {
         if (phase.get() != Phase.HELD) {
             return false;
@@ -134,20 +121,20 @@ final class ZooKeeperAcquisition implements Ticket {
         return become(Phase.HELD, Phase.ENDED);
     }
 
-    /** Why a grant ended without a release; null if it did not. */
+    /** Why a grant was lost; null if it was not. */
     @Nullable Lost loss() {
         return loss.get();
     }
 
-    /** Whether the place is one of a session that is still in use. */
+    /** Whether the node belongs to that session. */
     boolean isAt(Session session) {
-        Place now = place;
+        LockNode now = lockNode;
         return now != null && now.session() == session;
     }
 
-    /** Forgets the place, whose node is deleted or whose session is over. */
+    /** Clears the node, which is deleted or whose session has ended. */
     void leave() {
-        place = null;
+        lockNode = null;
         predecessor = null;
         gone = null;
         deletionSent = false;
@@ -170,7 +157,7 @@ final class ZooKeeperAcquisition implements Ticket {
         }
     }
 
-    /** Runs requests after those that were started before. */
+    /** Runs requests after all earlier ones of this acquisition. */
     <T> CompletableFuture<T> inTurn(Supplier<CompletableFuture<T>> requests) {
         CompletableFuture<T> mine = new CompletableFuture<>();
         CompletableFuture<?> before = last.getAndSet(mine);
@@ -188,6 +175,6 @@ final class ZooKeeperAcquisition implements Ticket {
 
     @Override
     public String toString() {
-        return "ZooKeeperAcquisition[" + acquisition.name() + ", " + phase + ", " + place + "]";
+        return "ZooKeeperAcquisition[" + acquisition.name() + ", " + phase + ", " + lockNode + "]";
     }
 }

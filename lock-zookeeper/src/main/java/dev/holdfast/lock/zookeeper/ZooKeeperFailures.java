@@ -7,7 +7,7 @@ import java.util.concurrent.CompletionStage;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.KeeperException.Code;
 
-/** What failures of ZooKeeper's client mean: try again, or mend something. */
+/** Classifies failures of ZooKeeper's client: retry, or change the configuration. */
 final class ZooKeeperFailures {
 
     static final FailureTranslator TRANSLATOR = new FailureTranslator("ZooKeeper", ZooKeeperFailures::remedy);
@@ -18,18 +18,18 @@ final class ZooKeeperFailures {
         return FailureTranslator.unwrap(failure) instanceof KeeperException refusal && refusal.code() == code;
     }
 
-    /** Whether the session is over, so that none of its nodes is left for long. */
+    /** Whether the session has ended, so that its nodes end soon. */
     static boolean isSessionEnd(Throwable failure) {
         return is(failure, Code.SESSIONEXPIRED);
     }
 
-    /** Whether the servers refused the request for good, so that it was not carried out and need not be repeated. */
+    /** Whether the servers refused the request permanently: it was not executed and must not be repeated. */
     static boolean isFinal(Throwable failure) {
         return FailureTranslator.unwrap(failure) instanceof KeeperException refusal
                 && !remedy(refusal.code()).isEmpty();
     }
 
-    /** Translates the failure of a request; {@code doing} goes on after "ZooKeeper failed to". */
+    /** Translates the failure of a request; {@code doing} completes the sentence "ZooKeeper failed to". */
     static <T> CompletableFuture<T> translate(String doing, CompletionStage<T> stage) {
         return TRANSLATOR.translate("ZooKeeper failed to " + doing, stage);
     }
@@ -43,7 +43,7 @@ final class ZooKeeperFailures {
         }
         if (cause instanceof IllegalStateException || cause instanceof IllegalArgumentException) {
             return new Remedy.Configuration(
-                    describe(cause), "start the CuratorFramework before it is used and close it after the LockClient");
+                    describe(cause), "start the CuratorFramework before using it and close it after the LockClient");
         }
         return new Remedy.Unavailable(describe(cause), "the outcome is unknown, try again when the ensemble answers");
     }

@@ -20,7 +20,6 @@ import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
 import dev.holdfast.lock.zookeeper.ZooKeeperAcquisition.Phase;
-import dev.holdfast.lock.zookeeper.ZooKeeperAcquisition.Place;
 import dev.holdfast.lock.zookeeper.ZooKeeperAcquisition.Predecessor;
 import java.util.EnumSet;
 import java.util.List;
@@ -37,12 +36,12 @@ import org.apache.zookeeper.data.ACL;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Locks in ZooKeeper. The way to a grant is in {@link QueueProtocol}, what makes a grant certain in {@link Session}, its
- * renewal in {@link Renewals}, deletion for sure in {@link NodeRemover}; here is what joins them, and what watches and the
- * session tell.
+ * Locks in ZooKeeper. {@link QueueProtocol} acquires, {@link Session} decides for how long a grant is certain, {@link
+ * Renewals} renews it, and {@link NodeRemover} deletes nodes reliably. This class connects them and handles events of
+ * watches and of the session.
  *
- * <p>Thread-safe. Stages complete, and callbacks run, on the handle's event thread, where requests may be sent but
- * nothing may wait.
+ * <p>Thread-safe. Stages complete, and callbacks run, on the event thread of ZooKeeper's client, where requests may be
+ * sent but nothing may wait.
  */
 final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
 
@@ -70,16 +69,16 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
     private final AtomicInteger unanswered = new AtomicInteger();
     private final long closeMillis;
     private volatile boolean closing;
-    private volatile @Nullable GrantListener observer;
+    private volatile @Nullable GrantListener grantListener;
 
     /**
-     * Makes a backend.
+     * Creates a backend.
      *
      * @param client a started framework
      * @param owned whether to close it
-     * @param base the base path as the raw handle sees it
-     * @param acl for the nodes
-     * @param closeMillis for how long to wait for the framework to close
+     * @param base the base path as ZooKeeper's client sees it
+     * @param acl the ACL of all nodes
+     * @param closeMillis how long to wait for the framework to close
      */
     ZooKeeperLockBackend(CuratorFramework client, boolean owned, String base, List<ACL> acl, long closeMillis) {
         this.closeMillis = closeMillis;
@@ -94,7 +93,7 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
         sessions.start();
     }
 
-    /** The present session, for tests. */
+    /** The current session, for tests. */
     Session session() {
         return sessions.current();
     }
@@ -105,8 +104,8 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
     }
 
     @Override
-    public void setGrantListener(GrantListener ear) {
-        this.observer = ear;
+    public void setGrantListener(GrantListener listener) {
+        this.grantListener = listener;
     }
 
     @Override
@@ -128,28 +127,28 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
         };
     }
 
-    /** Watches what an acquisition waits for; called again whenever that has changed. */
+    /** Watches the predecessor or the queue of an acquisition; called again when its predecessor has changed. */
     private void listen(ZooKeeperAcquisition node) {
-        Place place = node.place;
+        LockNode lockNode = node.lockNode;
         Predecessor predecessor = node.predecessor;
         boolean permits = node.acquisition().demand() instanceof Demand.Permits;
-        if (place == null
+        if (lockNode == null
                 || !permits && (predecessor == null || predecessor.equals(node.gone))
                 || node.phase() != Phase.QUEUED
-                || !place.session().isAlive()) {
+                || !lockNode.session().isAlive()) {
             node.wake();
             return;
         }
-        watchOwn(node, place);
+        watchOwn(node, lockNode);
         node.predecessorWatch.close();
         if (predecessor == null) {
-            LineWatch line =
-                    new LineWatch(place.session(), tree.parent(node.name()), place.child(), place.czxid(), node::wake);
+            LineWatch line = new LineWatch(
+                    lockNode.session(), tree.parent(node.name()), lockNode.child(), lockNode.czxid(), node::wake);
             node.predecessorWatch = line;
             line.open();
             return;
         }
-        node.predecessorWatch = place.session().watches().watch(predecessor.path(), () -> {
+        node.predecessorWatch = lockNode.session().watches().watch(predecessor.path(), () -> {
             node.gone = predecessor;
             node.wake();
         });
@@ -185,8 +184,8 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
         nodes.remove(grant.acquisition().owner(), node);
         CompletableFuture<ReleaseResult> released = node.inTurn(() -> {
             node.become(Phase.HELD, Phase.ENDED);
-            Place place = node.place;
-            if (node.loss() != null || place == null) {
+            LockNode lockNode = node.lockNode;
+            if (node.loss() != null || lockNode == null) {
                 return CompletableFuture.completedFuture(ReleaseResult.NOT_HELD);
             }
             boolean lowest = node.lowest || node.acquisition().demand() instanceof Demand.Exclusive;
@@ -195,7 +194,7 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
                     return ReleaseResult.NOT_HELD;
                 }
                 if (lowest) {
-                    place.session().successions().released(node.name(), place);
+                    lockNode.session().lowestNodes().released(node.name(), lockNode);
                 }
                 return ReleaseResult.RELEASED;
             });
@@ -242,14 +241,14 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
 
     @Override
     public void suspended(Session session, String detail) {
-        GrantListener ear = observer;
-        if (ear == null) {
+        GrantListener listener = grantListener;
+        if (listener == null) {
             return;
         }
         for (ZooKeeperAcquisition node : nodes.values()) {
             Grant grant = node.grant;
             if (grant != null && node.phase() == Phase.HELD && node.isAt(session)) {
-                ear.suspect(grant, detail);
+                listener.suspect(grant, detail);
             }
         }
     }
@@ -278,12 +277,12 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
         stopIfDone();
     }
 
-    /** Watches an acquisition's own node: a deletion by somebody else ends it. */
-    private void watchOwn(ZooKeeperAcquisition node, Place place) {
+    /** Watches the acquisition's own node: a deletion by another client ends the acquisition. */
+    private void watchOwn(ZooKeeperAcquisition node, LockNode lockNode) {
         node.ownWatch.close();
-        node.ownWatch = place.session().watches().watch(place.path(), () -> {
-            if (place.equals(node.place)
-                    && !lost(node, LossReason.REVOKED, "its node " + place.path() + " was deleted")
+        node.ownWatch = lockNode.session().watches().watch(lockNode.path(), () -> {
+            if (lockNode.equals(node.lockNode)
+                    && !lost(node, LossReason.REVOKED, "its node " + lockNode.path() + " was deleted")
                     && node.phase() == Phase.QUEUED) {
                 node.leave();
                 node.wake();
@@ -297,22 +296,22 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
             return false;
         }
         nodes.remove(node.acquisition().owner(), node);
-        GrantListener ear = observer;
-        if (ear != null) {
-            ear.lost(grant, reason, detail);
+        GrantListener listener = grantListener;
+        if (listener != null) {
+            listener.lost(grant, reason, detail);
         }
         return true;
     }
 
-    /** Ends grants that were not renewed in time; the session would keep them for ever. */
-    private void endOverdue(Timer planner) {
+    /** Ends grants that were not renewed in time; their nodes would otherwise live as long as the session. */
+    private void endOverdue(Timer timer) {
         long nowNanos = System.nanoTime();
         for (ZooKeeperAcquisition node : nodes.values()) {
             if (node.phase() != Phase.HELD) {
                 continue;
             }
             if (node.endNanos - nowNanos > 0) {
-                planner.sweepBy(node.endNanos);
+                timer.sweepBy(node.endNanos);
             } else if (lost(node, LossReason.EXPIRED, "its lease ended without a renewal")) {
                 removals.removeInTurn(node);
             }
@@ -321,13 +320,13 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
     }
 
     /**
-     * What is held still is left to its lease by the engine, such as a lock within its {@code minHold}: then the session stays
-     * until the last of these leases has ended, or ends by its time-out if the process does. A session of the user's lives on
-     * in any case; what is still to be deleted in it keeps this backend alive until it is.
+     * The engine leaves held locks to their leases, for instance within their {@code minHold}. Then an owned session
+     * stays until the last of these leases has ended, or until its time-out if the process ends. The session of an
+     * application goes on in any case; pending deletions keep this backend alive until they are done.
      */
     @Override
     public void close() {
-        observer = null;
+        grantListener = null;
         if (!owned || holds()) {
             for (ZooKeeperAcquisition node : nodes.values()) {
                 if (node.phase() != Phase.HELD) {
@@ -337,7 +336,7 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
         }
         closing = true;
         Thread closer = stopIfDone();
-        // Servers that answer do so in a moment. Otherwise the caller's time is up already.
+        // Reachable servers answer at once. Otherwise the time of the caller has already passed.
         if (closer != null && unanswered.get() == 0) {
             try {
                 closer.join(closeMillis);
@@ -351,7 +350,7 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
         return nodes.values().stream().anyMatch(node -> node.phase() == Phase.HELD);
     }
 
-    /** Closes a framework, which waits for the servers' answer to its farewell, on a thread of its own. */
+    /** Closes a framework on a thread of its own, since it waits for the servers to close the session. */
     static Thread closing(CuratorFramework client) {
         Thread closer = new Thread(client::close, "holdfast-zookeeper-close");
         closer.setDaemon(true);
@@ -359,12 +358,12 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
         return closer;
     }
 
-    /** In a session that lives on: also what is still to be removed behind an attempt without an answer. */
+    /** Whether deletions are left in a session that is not ours, including those that wait for a running attempt. */
     private boolean isRemoving() {
         return !owned && (unanswered.get() > 0 || !removals.isIdle());
     }
 
-    /** Returns the thread that closes the framework; null if there is none. */
+    /** Returns the thread that closes the framework, or null if there is none. */
     private @Nullable Thread stopIfDone() {
         if (!closing || holds() || isRemoving() || !stopped.compareAndSet(false, true)) {
             return null;
@@ -383,7 +382,7 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
             if (unanswered.decrementAndGet() == 0 && !owned) {
                 stopIfDone();
             }
-            // A framework that the application has closed: its session has ended, with all that was in it.
+            // The application has closed its framework: the session has ended, with all its nodes.
             if (!owned && client.getState() == CuratorFrameworkState.STOPPED) {
                 throw new LockClosedException(
                         "the CuratorFramework was closed before the lock client; close the lock client first", failure);

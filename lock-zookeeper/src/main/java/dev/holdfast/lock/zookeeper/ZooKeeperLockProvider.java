@@ -18,17 +18,18 @@ import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.client.ZKClientConfig;
 
 /**
- * Connects to {@code zookeeper://[user:password@]host[:port],…[/base][?sessionTimeout=millis&tls=true]}, or {@code zk://}.
+ * Connects to {@code zookeeper://[user:password@]host[:port],…[/base][?sessionTimeout=millis&tls=true]}, or {@code
+ * zk://}.
  *
- * <p>With a user and password, the client authenticates by digest. A client that is authenticated, by digest, SASL or a
- * certificate, is the only owner of the nodes that it creates; {@code acl=world} gives them to everybody, which is the
- * default for a client without an identity. The client asks the servers for its identity, unless the address has a user
- * or an {@code acl}. A client that is configured to log in by SASL and could not is refused.
+ * <p>With a user and password, the client authenticates by digest. An authenticated client (digest, SASL or
+ * certificate) is the only owner of the nodes that it creates. {@code acl=world} opens them to all clients, which is
+ * the default for a client without an identity. The client asks the servers for its identity, unless the address has a
+ * user or an {@code acl}. If a client is configured to log in by SASL and the login fails, connecting fails.
  *
- * <p>The session time-out is the default lease of the client's options, unless the address says otherwise; the servers may
- * bound it. A grant is certain for two thirds of it at a time, and renewed in time. If the default lease is not renewed, the
- * session time-out is half as long again, so that the lease counts in full. With {@code tls=true} the handle uses Netty and
- * what the system properties {@code zookeeper.ssl.*} say about trust and key stores.
+ * <p>The session time-out is the default lease of the client's options, unless the address has another one; the servers
+ * may bound it. A grant is certain for two thirds of it at a time, and is renewed in time. If the default lease is not
+ * renewed, the session time-out is half as long again, so that the lease counts in full. With {@code tls=true}
+ * ZooKeeper's client uses Netty, and the trust and key stores of the system properties {@code zookeeper.ssl.*}.
  *
  * <p>Stateless and thread-safe.
  */
@@ -37,7 +38,7 @@ public final class ZooKeeperLockProvider implements LockProvider {
     private static final int RETRY_MILLIS = 200;
     private static final int CLOSE_MILLIS = 1_000;
 
-    /** A server that does not allow the command says so. */
+    /** A server that does not allow the command answers so. */
     private static final Greeting RUOK = new Greeting(
             "ZooKeeper",
             "ruok".getBytes(StandardCharsets.US_ASCII),
@@ -73,7 +74,7 @@ public final class ZooKeeperLockProvider implements LockProvider {
         }
     }
 
-    /** The handle's settings. */
+    /** The settings of ZooKeeper's client. */
     static ZKClientConfig config(ZooKeeperUri address) {
         ZKClientConfig config = new ZKClientConfig();
         if (address.tls()) {

@@ -22,10 +22,10 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p><b>The session is the lease.</b> The framework's session keeps a lock. A crashed holder blocks others for the
- * session time-out, and a grant or renewal counts as valid for at most two thirds of it. So make the framework with a session
+ * <p><b>The session is the lease.</b> The framework's session keeps a lock. A crashed holder blocks other clients for
+ * the session time-out, and a grant or renewal counts as valid for at most two thirds of it. So make the framework with a session
  * time-out of the lease, or of one and a half times a lease that is not renewed or that {@code ensure} must be able to fill.
- * A shorter lease is kept to as well while the process lives: a grant that is not renewed is deleted when it ends.
+ * While the process lives, a shorter lease also counts: a grant that is not renewed is deleted when its lease ends.
  */
 public final class ZooKeeperLocks {
     private ZooKeeperLocks() {}
@@ -88,9 +88,10 @@ public final class ZooKeeperLocks {
         }
 
         /**
-         * Sets the access control list of all nodes that the client creates; by default everybody may do everything, even
-         * if the framework is authenticated. All clients of a lock need the permissions create, read and delete, of a semaphore
-         * write as well: use {@code CREATOR_ALL_ACL} where they share an identity (digest, SASL or x509).
+         * Sets the access control list of all nodes that the client creates. By default every client has all
+         * permissions, even if the framework is authenticated. All clients of a lock need the permissions create, read
+         * and delete; clients of a semaphore also need write. Use {@code CREATOR_ALL_ACL} where they share an identity
+         * (digest, SASL or x509).
          *
          * @param acl the list, not empty
          * @return this
@@ -99,7 +100,8 @@ public final class ZooKeeperLocks {
          */
         public Builder acl(List<ACL> acl) {
             if (acl.isEmpty()) {
-                throw new IllegalArgumentException("the access control list is empty; name who may do what");
+                throw new IllegalArgumentException(
+                        "the access control list is empty; name the identities and their permissions");
             }
             this.acl = once("acl", this.acl, List.copyOf(acl));
             return this;
@@ -120,7 +122,7 @@ public final class ZooKeeperLocks {
             return options == null ? LockClientOptions.defaults() : options;
         }
 
-        /** Makes the backend, without the engine. */
+        /** Creates the backend, without the engine. */
         LockBackend backend() {
             if (client.getState() != CuratorFrameworkState.STARTED) {
                 throw new IllegalStateException(
@@ -137,7 +139,7 @@ public final class ZooKeeperLocks {
                     Math.max(1, chosen().requestTimeout().toMillis() / 2));
         }
 
-        /** The session's events are those of the framework itself. */
+        /** Session events are reported only by the framework itself. */
         private void requireEvents() {
             try {
                 client.getCuratorListenable();

@@ -11,25 +11,25 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An address, read: {@code zookeeper://[user:password@]host[:port][,host[:port]]…[/base][?parameters]}. Immutable.
+ * A parsed address: {@code zookeeper://[user:password@]host[:port][,host[:port]]…[/base][?parameters]}. Immutable.
  *
- * @param connectString the servers, as the handle wants them
- * @param basePath where the locks live
+ * @param connectString the servers, in the format of ZooKeeper's client
+ * @param basePath the base path of the locks
  * @param credentials {@code user:password} for the digest scheme, or null
- * @param sessionMillis the session time-out asked for, or 0 to take it from the lease
+ * @param sessionMillis the requested session time-out, or 0 to take it from the lease
  * @param tls whether to encrypt
- * @param acl whose new nodes are
+ * @param acl the owner of new nodes
  */
 record ZooKeeperUri(
         String connectString, String basePath, @Nullable String credentials, int sessionMillis, boolean tls, Acl acl) {
 
-    /** Whose new nodes are. */
+    /** The owner of new nodes. */
     enum Acl {
-        /** The identity's that creates them. */
+        /** The identity that creates them. */
         CREATOR,
-        /** Everybody's. */
+        /** All clients. */
         WORLD,
-        /** The address does not say: the identity's if the session has one, else everybody's. */
+        /** Not given: the identity of the session if it has one, otherwise all clients. */
         BY_SESSION
     }
 
@@ -37,7 +37,7 @@ record ZooKeeperUri(
 
     private static final Set<String> PARAMETERS = Set.of("sessionTimeout", "tls", "acl");
     private static final int PORT = 2181;
-    private static final int LONGEST_SESSION_MILLIS = 36 * 60 * 60 * 1_000;
+    private static final int MAX_SESSION_MILLIS = 36 * 60 * 60 * 1_000;
 
     static ZooKeeperUri parse(String text) {
         LockUri uri = LockUri.parse(text, PARAMETERS);
@@ -55,7 +55,7 @@ record ZooKeeperUri(
                 acl(uri));
     }
 
-    /** What is connected to. */
+    /** The servers to connect to. */
     ConnectDiagnosis.Target target() {
         List<LockUri.Host> servers = new ArrayList<>();
         for (String server : connectString.split(",")) {
@@ -69,7 +69,7 @@ record ZooKeeperUri(
                 tls ? "the address without tls=true" : "?tls=true behind the address");
     }
 
-    /** The check's own message repeats the path. */
+    /** The message of the check contains the path, which a URI error must not repeat. */
     private static String base(LockUri uri, String path) {
         try {
             return LockTree.requireBase(path);
@@ -91,9 +91,9 @@ record ZooKeeperUri(
     }
 
     /**
-     * The session time-out for a client: its default lease, so that a crashed holder blocks others for no longer than that.
-     * Two thirds of it are certain (see {@link Session}), which is enough for a lease that is renewed. A lease that is not
-     * renewed must count in full: half as long again.
+     * The session time-out for a client: its default lease, so that a crashed holder blocks other clients no longer
+     * than that. Two thirds of it are certain (see {@code Session}), which is enough for a lease that is renewed. A
+     * lease that is not renewed must count in full, so it gets half as long again.
      */
     int sessionMillis(LockClientOptions options) {
         if (sessionMillis > 0) {
@@ -101,7 +101,7 @@ record ZooKeeperUri(
         }
         long lease = options.lockOptions().lease().toMillis();
         long session = options.lockOptions().renewal() == Renewal.AUTO ? lease : lease + (lease + 1) / 2;
-        return (int) Math.min(session, LONGEST_SESSION_MILLIS);
+        return (int) Math.min(session, MAX_SESSION_MILLIS);
     }
 
     private static int sessionMillis(LockUri uri) {
@@ -109,7 +109,7 @@ record ZooKeeperUri(
         if (uri.parameter("sessionTimeout").isPresent() && !text.matches("[1-9]\\d{0,7}")) {
             throw uri.malformed("sessionTimeout is not a number of milliseconds from 1 to 99999999");
         }
-        return Math.min(Integer.parseInt(text), LONGEST_SESSION_MILLIS);
+        return Math.min(Integer.parseInt(text), MAX_SESSION_MILLIS);
     }
 
     private static boolean tls(LockUri uri) {

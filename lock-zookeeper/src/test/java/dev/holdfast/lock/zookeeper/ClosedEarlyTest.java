@@ -7,7 +7,7 @@ import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.retry.RetryOneTime;
 import org.junit.jupiter.api.Test;
 
-/** An application that closes its Curator before the lock client: the session ends, and its locks with it. */
+/** An application closes its Curator framework before the lock client: the session ends with its locks. */
 final class ClosedEarlyTest {
     @Test
     void curator_closedBeforeTheLockClient() throws Exception {

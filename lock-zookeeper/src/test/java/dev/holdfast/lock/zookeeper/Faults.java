@@ -5,12 +5,12 @@ import java.util.concurrent.TimeUnit;
 import org.apache.zookeeper.Watcher.Event.KeeperState;
 import org.apache.zookeeper.ZooKeeper;
 
-/** What may happen to a session. */
+/** Injects faults into sessions. */
 final class Faults {
 
     private Faults() {}
 
-    /** Has the server end a backend's session, by a second handle of the same session that closes it. */
+    /** Makes the server end a backend's session, by closing a second handle of the same session. */
     static void expireByServer(ZooKeeperFixture fixture, ZooKeeperLockBackend backend) throws Exception {
         ZooKeeper victim = backend.session().handle();
         CountDownLatch connected = new CountDownLatch(1);
@@ -33,7 +33,7 @@ final class Faults {
         }
     }
 
-    /** Ends a session on the client's side alone: its nodes stay until the server notices. */
+    /** Ends a session on the client's side only: its nodes stay until the server notices. */
     static void expireByClient(ZooKeeperLockBackend backend) {
         backend.session().handle().getTestable().injectSessionExpiration();
     }

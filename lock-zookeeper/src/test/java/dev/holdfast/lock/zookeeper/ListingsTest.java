@@ -13,7 +13,7 @@ import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.KeeperException.Code;
 import org.junit.jupiter.api.Test;
 
-/** When a name is given up because its listing breaks the connection, and when it is not. */
+/** When a name is refused because its listing breaks the connection, and when not. */
 class ListingsTest {
     private final List<String> sent = new ArrayList<>();
     private final List<CompletableFuture<List<String>>> replies = new ArrayList<>();
@@ -39,7 +39,7 @@ class ListingsTest {
         return KeeperException.create(Code.CONNECTIONLOSS);
     }
 
-    /** The connection breaks: everything that is under way is lost. */
+    /** The connection breaks: all running requests are lost. */
     private void breakConnection() {
         List<CompletableFuture<List<String>>> lost = List.copyOf(replies);
         replies.clear();
@@ -105,7 +105,7 @@ class ListingsTest {
         assertThat(listed).isCompleted();
     }
 
-    /** Whoever is cut off along with the poisoned name is not taken for it. */
+    /** A name that is cut off together with the poisoned one is not mistaken for it. */
     @Test
     void children_ofNeighbours_areSentApartAndAnswered() {
         int cutOff = 0;

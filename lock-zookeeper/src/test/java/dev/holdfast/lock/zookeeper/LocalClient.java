@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 
-/** A backend on a {@link LocalTree}, with its locks below {@code /b}, and what it says of its grants. */
+/** A backend on a {@link LocalTree}, with its locks below {@code /b}, and its reports about grants. */
 final class LocalClient implements AutoCloseable {
     final LocalTree tree;
     final LocalZooKeeper zk;
@@ -21,7 +21,7 @@ final class LocalClient implements AutoCloseable {
     final ZooKeeperLockBackend backend;
 
     /** Such as {@code "lost 7 REVOKED its node was deleted"}. */
-    final List<String> told = new CopyOnWriteArrayList<>();
+    final List<String> reports = new CopyOnWriteArrayList<>();
 
     LocalClient(LocalTree tree, boolean owned) throws IOException {
         this(tree, owned, new CountDownLatch(0));
@@ -42,12 +42,12 @@ final class LocalClient implements AutoCloseable {
         backend.setGrantListener(new GrantListener() {
             @Override
             public void suspect(Grant grant, String detail) {
-                told.add("suspect " + grant.token() + " " + detail);
+                reports.add("suspect " + grant.token() + " " + detail);
             }
 
             @Override
             public void lost(Grant grant, LossReason reason, String detail) {
-                told.add("lost " + grant.token() + " " + reason + " " + detail);
+                reports.add("lost " + grant.token() + " " + reason + " " + detail);
             }
         });
     }
@@ -60,7 +60,7 @@ final class LocalClient implements AutoCloseable {
         return BackendDriver.of(backend, name, demand, BackendDriver.LEASE_MILLIS);
     }
 
-    /** The nodes of a name are there from now on. */
+    /** Creates the nodes above a name. */
     void use(String name) {
         BackendDriver.release(backend, BackendDriver.acquire(backend, name));
         zk.requests.clear();
@@ -71,14 +71,14 @@ final class LocalClient implements AutoCloseable {
     }
 
     static String path(BackendDriver waiter) {
-        return ((ZooKeeperAcquisition) waiter.ticket()).place.path();
+        return ((ZooKeeperAcquisition) waiter.ticket()).lockNode.path();
     }
 
     static String path(Grant grant) {
-        return ZooKeeperAcquisition.of(grant).place.path();
+        return ZooKeeperAcquisition.of(grant).lockNode.path();
     }
 
-    /** The nodes in a queue, in their order. */
+    /** The nodes of a queue, sorted. */
     List<String> queue(String name) {
         return SequentialNode.of(tree.children("/b/" + name)).stream()
                 .map(node -> "/b/" + name + "/" + node.name())

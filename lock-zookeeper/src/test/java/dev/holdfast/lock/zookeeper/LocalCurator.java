@@ -17,14 +17,14 @@ import org.apache.zookeeper.Watcher.Event.EventType;
 import org.apache.zookeeper.Watcher.Event.KeeperState;
 import org.apache.zookeeper.ZooKeeper;
 
-/** A framework that has the handle that a test gives it, and tells its listeners what the test says. */
+/** A framework with a given handle, whose listeners get the events of a test. */
 final class LocalCurator {
     final List<CuratorListener> listeners = new CopyOnWriteArrayList<>();
 
-    /** The threads that have closed it. */
+    /** The threads that called close. */
     final List<Thread> closers = new CopyOnWriteArrayList<>();
 
-    /** A close takes until then. */
+    /** Blocks a close until completed. */
     final CountDownLatch closing;
 
     volatile ZooKeeper handle;
@@ -101,15 +101,15 @@ final class LocalCurator {
         tell(new WatchedEvent(EventType.None, news, null));
     }
 
-    /** An event of a watch, or null for one of something else. */
+    /** An event of a watch, or null for another event. */
     void tell(WatchedEvent event) {
-        CuratorEvent told = (CuratorEvent) Proxy.newProxyInstance(
+        CuratorEvent reports = (CuratorEvent) Proxy.newProxyInstance(
                 CuratorEvent.class.getClassLoader(),
                 new Class<?>[] {CuratorEvent.class},
                 (self, method, arguments) -> method.getName().equals("getWatchedEvent") ? event : null);
         for (CuratorListener listener : listeners) {
             try {
-                listener.eventReceived(framework, told);
+                listener.eventReceived(framework, reports);
             } catch (Exception e) {
                 throw new IllegalStateException(e);
             }

@@ -16,7 +16,7 @@ import org.apache.zookeeper.data.Stat;
 import org.apache.zookeeper.proto.CheckVersionRequest;
 import org.apache.zookeeper.proto.SetDataRequest;
 
-/** The nodes of an ensemble that is not there, as far as locks need them. Thread-safe. */
+/** The nodes of a simulated ensemble, as far as locks need them. Thread-safe. */
 final class LocalTree {
 
     /** A node. */
@@ -34,19 +34,19 @@ final class LocalTree {
         }
     }
 
-    /** What came of a request. */
+    /** The result of a request. */
     record Outcome(Code code, String path, Stat stat, List<OpResult> results) {
         static Outcome refused(Code code, String path) {
             return new Outcome(code, path, null, List.of());
         }
     }
 
-    /** By their paths. */
+    /** The nodes by their paths. */
     final Map<String, Node> nodes = new ConcurrentSkipListMap<>();
 
     final List<LocalZooKeeper> handles = new CopyOnWriteArrayList<>();
 
-    /** Of the last write. */
+    /** The zxid of the last write. */
     volatile long zxid = 1_000;
 
     static Stat copy(Stat stat) {
@@ -102,7 +102,7 @@ final class LocalTree {
         return new Outcome(Code.OK, path, null, List.of());
     }
 
-    /** The children of a node, in some order; null: there is no such node. */
+    /** The children of a node, unsorted; null if the node does not exist. */
     synchronized List<String> children(String path) {
         if (!nodes.containsKey(path)) {
             return null;
@@ -113,7 +113,7 @@ final class LocalTree {
                 .toList();
     }
 
-    /** All or nothing. */
+    /** Executes all operations or none. */
     Outcome transact(Iterable<Op> operations) {
         List<OpResult> results = new ArrayList<>();
         List<String> changed = new ArrayList<>();
@@ -153,7 +153,7 @@ final class LocalTree {
         return version == -1 || version == node.stat.getVersion() ? Code.OK : Code.BADVERSION;
     }
 
-    /** The end of a session, with its nodes. */
+    /** Ends a session and deletes its nodes. */
     void end(long session) {
         for (String path : List.copyOf(nodes.keySet())) {
             Node node = nodes.get(path);

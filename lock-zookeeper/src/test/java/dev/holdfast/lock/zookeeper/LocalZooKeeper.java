@@ -27,30 +27,30 @@ import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.ACL;
 
 /**
- * A handle of a session on a {@link LocalTree}. It notes what it is asked for, carries it out and answers, all on the thread that
- * asks, unless a test says otherwise; and so it tells its watchers.
+ * A handle of a session on a {@link LocalTree}. It records requests, executes and answers them on the calling thread,
+ * unless a test delays that, and calls its watchers.
  */
 final class LocalZooKeeper extends ZooKeeper {
     private static final AtomicLong SESSIONS = new AtomicLong(100);
 
-    /** Accepts connections and says nothing: one that is refused would be worth a warning. */
+    /** Accepts connections without answering, since a refused connection would be logged as a warning. */
     private static final ServerSocket SILENT = silent();
 
-    /** What is to become of requests. */
+    /** The faults of requests. */
     enum Fault {
-        /** Carried out, but the answer is lost. */
+        /** Executed, but the answer is lost. */
         ANSWER_LOST,
-        /** Not carried out. */
+        /** Not executed. */
         REQUEST_LOST
     }
 
-    /** In their order, such as {@code "sync /a"}. */
+    /** The requests in their order, such as {@code "sync /a"}. */
     final List<String> requests = new CopyOnWriteArrayList<>();
 
     /** Called with the path of each node that this session has created, before the answer. */
     volatile Consumer<String> onCreated = path -> {};
 
-    /** Called with each request before it is carried out. */
+    /** Called with each request before its execution. */
     volatile Consumer<String> onRequest = request -> {};
 
     volatile int sessionMillis = 60_000;
@@ -79,29 +79,29 @@ final class LocalZooKeeper extends ZooKeeper {
         }
     }
 
-    /** The address of handles that are to send nothing. */
+    /** The address of handles that must not send anything. */
     static String nowhere() {
         return "127.0.0.1:" + SILENT.getLocalPort();
     }
 
-    /** Ends the threads of a handle that is to send nothing. They take a tenth of a second, for which no test waits. */
+    /** Closes a handle that must not send anything. That takes a tenth of a second, for which no test waits. */
     static void endOf(ClientCnxn connection) {
         Thread end = new Thread(connection::disconnect, "local-zookeeper-end");
         end.setDaemon(true);
         end.start();
     }
 
-    /** From now on, requests that begin so have that fault. */
+    /** From now on, requests with that prefix have that fault. */
     void fail(String start, Fault fault) {
         faults.put(start, fault);
     }
 
-    /** From now on, requests that begin so are refused. */
+    /** From now on, requests with that prefix are refused. */
     void refuse(String start, Code code) {
         faults.put(start, code);
     }
 
-    /** From now on, all is well. */
+    /** From now on, requests succeed. */
     void heal() {
         faults.clear();
     }
@@ -118,12 +118,12 @@ final class LocalZooKeeper extends ZooKeeper {
         held.forEach(Runnable::run);
     }
 
-    /** Those that begin so. */
+    /** The requests with that prefix. */
     List<String> requests(String start) {
         return requests.stream().filter(each -> each.startsWith(start)).toList();
     }
 
-    /** Whether a deletion of that node would be told. */
+    /** Whether a watch reports the deletion of that node. */
     boolean isWatched(String path) {
         return once.containsKey(path);
     }
@@ -142,9 +142,9 @@ final class LocalZooKeeper extends ZooKeeper {
     void tell(EventType type, String path) {
         WatchedEvent event = new WatchedEvent(type, KeeperState.SyncConnected, path);
         if (type == EventType.NodeDeleted) {
-            List<Watcher> told = once.remove(path);
-            if (told != null) {
-                told.forEach(watcher -> watcher.process(event));
+            List<Watcher> reports = once.remove(path);
+            if (reports != null) {
+                reports.forEach(watcher -> watcher.process(event));
             }
         }
         Map.copyOf(lines).forEach((line, watcher) -> {

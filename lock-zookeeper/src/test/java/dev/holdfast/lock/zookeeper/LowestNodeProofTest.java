@@ -8,7 +8,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.testkit.BackendDriver;
-import dev.holdfast.lock.zookeeper.ZooKeeperAcquisition.Place;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
@@ -17,7 +16,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** What the answer to a creation proves, and what it does not. */
+/** What the answer to a creation proves, and what it does not prove. */
 class LowestNodeProofTest {
 
     private static final int TIMES = 100;
@@ -43,82 +42,90 @@ class LowestNodeProofTest {
     @Test
     @DisplayName("The next node of the same container is the lowest; any other may not be")
     void proves_nextOfSameContainer_only() {
-        LowestNodeProof successions = new LowestNodeProof();
-        assertThat(successions.proves("a", place(11, 1_002))).as("of nobody").isFalse();
+        LowestNodeProof lowestNodes = new LowestNodeProof();
+        assertThat(lowestNodes.proves("a", lockNode(11, 1_002)))
+                .as("without a predecessor")
+                .isFalse();
 
-        successions.released("a", place(10, 1_000));
+        lowestNodes.released("a", lockNode(10, 1_000));
 
-        assertThat(successions.proves("a", place(11, 1_002))).as("the next").isTrue();
-        assertThat(successions.proves("a", place(11, 1_010))).as("just so").isTrue();
-        assertThat(successions.proves("a", place(11, 1_011)))
+        assertThat(lowestNodes.proves("a", lockNode(11, 1_002))).as("the next").isTrue();
+        assertThat(lowestNodes.proves("a", lockNode(11, 1_010)))
+                .as("at the bound")
+                .isTrue();
+        assertThat(lowestNodes.proves("a", lockNode(11, 1_011)))
                 .as("after as many writes as a new container needs")
                 .isFalse();
-        assertThat(successions.proves("a", place(11, 990))).as("of older data").isFalse();
-        assertThat(successions.proves("a", place(11, 1_000)))
+        assertThat(lowestNodes.proves("a", lockNode(11, 990)))
+                .as("of older data")
+                .isFalse();
+        assertThat(lowestNodes.proves("a", lockNode(11, 1_000)))
                 .as("of the same write")
                 .isFalse();
-        assertThat(successions.proves("a", place(12, 1_002)))
+        assertThat(lowestNodes.proves("a", lockNode(12, 1_002)))
                 .as("with one between")
                 .isFalse();
-        assertThat(successions.proves("a", place(0, 1_002)))
+        assertThat(lowestNodes.proves("a", lockNode(0, 1_002)))
                 .as("of a new container")
                 .isFalse();
-        assertThat(successions.proves("b", place(11, 1_002)))
+        assertThat(lowestNodes.proves("b", lockNode(11, 1_002)))
                 .as("of another name")
                 .isFalse();
-        successions.forget("a");
-        assertThat(successions.proves("a", place(11, 1_002))).as("forgotten").isFalse();
+        lowestNodes.forget("a");
+        assertThat(lowestNodes.proves("a", lockNode(11, 1_002)))
+                .as("after forget")
+                .isFalse();
     }
 
     @Test
     @DisplayName("A sequence that is not a count of creations proves nothing")
     void proves_endOfSequence_nothing() {
-        LowestNodeProof successions = new LowestNodeProof();
-        successions.released("a", place(Integer.MAX_VALUE - 1, 1_000));
-        assertThat(successions.proves("a", place(Integer.MAX_VALUE, 1_002))).isFalse();
-        successions.released("a", place(-7, 1_000));
-        assertThat(successions.proves("a", place(-6, 1_002))).isFalse();
+        LowestNodeProof lowestNodes = new LowestNodeProof();
+        lowestNodes.released("a", lockNode(Integer.MAX_VALUE - 1, 1_000));
+        assertThat(lowestNodes.proves("a", lockNode(Integer.MAX_VALUE, 1_002))).isFalse();
+        lowestNodes.released("a", lockNode(-7, 1_000));
+        assertThat(lowestNodes.proves("a", lockNode(-6, 1_002))).isFalse();
     }
 
     @Test
     @DisplayName("The listing is omitted after two acquisitions in a row")
     void isLikely_twoInARow() {
-        LowestNodeProof successions = new LowestNodeProof();
-        successions.released("a", place(10, 1_000));
-        assertThat(successions.isLikely("a")).isFalse();
-        successions.released("a", place(11, 1_002));
-        assertThat(successions.isLikely("a")).isTrue();
-        successions.released("a", place(13, 1_006));
-        assertThat(successions.isLikely("a")).isFalse();
+        LowestNodeProof lowestNodes = new LowestNodeProof();
+        lowestNodes.released("a", lockNode(10, 1_000));
+        assertThat(lowestNodes.isLikely("a")).isFalse();
+        lowestNodes.released("a", lockNode(11, 1_002));
+        assertThat(lowestNodes.isLikely("a")).isTrue();
+        lowestNodes.released("a", lockNode(13, 1_006));
+        assertThat(lowestNodes.isLikely("a")).isFalse();
     }
 
     @Test
-    @DisplayName("What is remembered is bounded")
+    @DisplayName("The number of stored names is bounded")
     void released_manyNames_bounded() {
-        LowestNodeProof successions = new LowestNodeProof();
+        LowestNodeProof lowestNodes = new LowestNodeProof();
         for (int i = 0; i < 100_000; i++) {
-            successions.released("name " + i, place(10, 1_000));
+            lowestNodes.released("name " + i, lockNode(10, 1_000));
         }
-        assertThat(successions.size()).isBetween(1, 1_000);
+        assertThat(lowestNodes.size()).isBetween(1, 1_000);
     }
 
     @Test
-    @DisplayName("A known name does not count against the bound, a name more makes all others forgotten")
+    @DisplayName("A known name does not count against the bound; one more name clears the others")
     void released_upToTheBound_allAreRemembered() {
-        LowestNodeProof successions = new LowestNodeProof();
+        LowestNodeProof lowestNodes = new LowestNodeProof();
         for (int i = 0; i < 1_000; i++) {
-            successions.released("name " + i, place(10, 1_000));
+            lowestNodes.released("name " + i, lockNode(10, 1_000));
         }
-        successions.released("name 7", place(11, 1_002));
-        assertThat(successions.size()).isEqualTo(1_000);
+        lowestNodes.released("name 7", lockNode(11, 1_002));
+        assertThat(lowestNodes.size()).isEqualTo(1_000);
 
-        successions.released("another name", place(10, 1_000));
+        lowestNodes.released("another name", lockNode(10, 1_000));
 
-        assertThat(successions.size()).isEqualTo(1);
+        assertThat(lowestNodes.size()).isEqualTo(1);
     }
 
     @Test
-    @DisplayName("Somebody who came between is noticed")
+    @DisplayName("A node created in between is noticed")
     void attempt_otherBetween_busy() throws Exception {
         repeat("between");
         Grant other = acquire(second, "between");
@@ -133,7 +140,7 @@ class LowestNodeProofTest {
 
     @Test
     @DisplayName(
-            "Somebody who came between is noticed in a container that was made anew and has come to the next sequence")
+            "A node created in between is noticed in a new container that has reached the next sequence")
     void attempt_otherContainerWithNextSequence_busy() throws Exception {
         int last = repeat("anew");
         ZooKeeper administrator = fixture.administrator();
@@ -155,22 +162,22 @@ class LowestNodeProofTest {
         release(second, other);
     }
 
-    /** Has the first client hold the lock again and again; returns its last sequence. */
+    /** Acquires the lock with the first client repeatedly; returns its last sequence. */
     private static int repeat(String name) throws Exception {
         release(first, acquire(first, name));
         fixture.keep(name);
         int last = 0;
         for (int i = 0; i < TIMES; i++) {
             Grant grant = acquire(first, name);
-            last = requireNonNull(ZooKeeperAcquisition.of(grant).place).sequence();
+            last = requireNonNull(ZooKeeperAcquisition.of(grant).lockNode).sequence();
             release(first, grant);
         }
-        assertThat(first.session().successions().isLikely(name)).isTrue();
+        assertThat(first.session().lowestNodes().isLikely(name)).isTrue();
         return last;
     }
 
-    private static Place place(int sequence, long czxid) {
+    private static LockNode lockNode(int sequence, long czxid) {
         String owner = "0123456789abcdef0123456789abcdef";
-        return new Place(null, "/base/name/" + owner + "-" + String.format("%010d", sequence), czxid);
+        return new LockNode(null, "/base/name/" + owner + "-" + String.format("%010d", sequence), czxid);
     }
 }

@@ -7,7 +7,6 @@ import static org.awaitility.Awaitility.await;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.testkit.BackendDriver;
-import dev.holdfast.lock.zookeeper.ZooKeeperAcquisition.Place;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
@@ -19,7 +18,7 @@ import org.apache.zookeeper.ZooKeeper;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** What is deleted behind an acquisition, and what it says of its node. No server. */
+/** What is deleted for an ended acquisition, and what is reported about its node. No server. */
 class NodeRemoverTest {
     private final UnsentZooKeeper zk = new UnsentZooKeeper();
     private final Session session = new Session(zk);
@@ -41,7 +40,7 @@ class NodeRemoverTest {
 
     private ZooKeeperAcquisition at(String where) {
         ZooKeeperAcquisition node = ZooKeeperAcquisition.of(acquisition);
-        node.place = new Place(session, where, UnsentZooKeeper.CZXID);
+        node.lockNode = new LockNode(session, where, UnsentZooKeeper.CZXID);
         return node;
     }
 
@@ -51,7 +50,7 @@ class NodeRemoverTest {
         assertThat(removals.remove(at(path))).isCompletedWithValue(false);
     }
 
-    /** It was its own deletion, whose answer was lost: the lock was held until then. */
+    /** The own deletion lost its answer: the lock was held until then. */
     @Test
     void remove_again_afterALostReply_nodeThatIsGone_wasThere() {
         session.connected(false); // nothing is repeated in the background
@@ -69,7 +68,7 @@ class NodeRemoverTest {
     void remove_creationStillUnderWay_isDeletedAfterTheSessionTimeOut() {
         zk.children.add(List.of(child));
         ZooKeeperAcquisition node = ZooKeeperAcquisition.of(acquisition);
-        node.unsure = session;
+        node.uncertainSession = session;
 
         assertThat(removals.remove(node)).isCompletedWithValue(false);
 
@@ -81,35 +80,35 @@ class NodeRemoverTest {
                 .hasSize(2);
     }
 
-    /** In an application's session, which lives on, a client that is closed looks once more before it stops. */
+    /** In an application's session, which goes on, a closed client searches a second time before it stops. */
     @Test
     void isIdle_notBeforeTheSecondLook() throws Exception {
         LocalTree nothing = new LocalTree();
         LocalZooKeeper slow = new LocalZooKeeper(nothing); // with a session of a minute
         ZooKeeperAcquisition node = ZooKeeperAcquisition.of(acquisition);
-        node.unsure = new Session(slow);
+        node.uncertainSession = new Session(slow);
 
         assertThat(removals.remove(node)).isCompletedWithValue(false);
 
         assertThat(removals.isIdle()).isFalse();
-        assertThat(node.unsure).isNull();
+        assertThat(node.uncertainSession).isNull();
     }
 
-    /** What was never attempted here cannot be on its way. */
+    /** An acquisition that was never attempted here has no late creation. */
     @Test
     void isIdle_atOnce_whereNothingWasCreated() {
         removals.remove(ZooKeeperAcquisition.ended(acquisition, session)).join();
         assertThat(removals.isIdle()).isTrue();
     }
 
-    /** A session that is over has no nodes, and needs no requests. */
+    /** An ended session has no nodes and needs no requests. */
     @Test
     void remove_sessionIsOver_isDone() throws Exception {
         LocalZooKeeper over = new LocalZooKeeper(new LocalTree());
         Session ended = new Session(over);
         over.state = ZooKeeper.States.CLOSED;
         ZooKeeperAcquisition known = ZooKeeperAcquisition.of(acquisition);
-        known.place = new Place(ended, path, UnsentZooKeeper.CZXID);
+        known.lockNode = new LockNode(ended, path, UnsentZooKeeper.CZXID);
         assertThat(removals.remove(known)).isCompletedWithValue(false);
         assertThat(removals.remove(ZooKeeperAcquisition.ended(acquisition, ended)))
                 .isCompletedWithValue(false);
@@ -117,11 +116,11 @@ class NodeRemoverTest {
         assertThat(removals.isIdle()).isTrue();
     }
 
-    /** A listing or a deletion that fails is no removal; a node that is gone is. */
+    /** A failed listing or deletion is no removal; a missing node counts as removed. */
     @Test
     void remove_unknownNode_failsWithItsRequests() {
         session.connected(false);
-        zk.children.add(List.of(child, "of somebody else", SequentialNode.prefix(OwnerId.random()) + "0000000001"));
+        zk.children.add(List.of(child, "of another program", SequentialNode.prefix(OwnerId.random()) + "0000000001"));
         zk.children.removeFirst();
         zk.answer("delete " + path, Code.NONODE);
         assertThat(removals.remove(ZooKeeperAcquisition.ended(acquisition, session)))
@@ -143,7 +142,7 @@ class NodeRemoverTest {
                 .isCompletedWithValue(false);
     }
 
-    /** Without any news of the connection, too. */
+    /** Also without an event of the connection. */
     @Test
     void remove_withoutAnAnswer_isRepeatedAfterAWhile() {
         zk.answer("delete " + path, Code.CONNECTIONLOSS);
@@ -155,7 +154,9 @@ class NodeRemoverTest {
         assertThat(zk.requests).hasSizeGreaterThan(1).containsOnly("delete " + path);
     }
 
-    /** Its next attempt came before the end of the one before was looked for: the node that is found is the next one's. */
+    /**
+     * The next attempt came before the search for the previous one: the node that is found belongs to the next attempt.
+     */
     @Test
     void remove_acquisitionIsAttemptedAgain_leavesItsNode() {
         zk.children.clear();
@@ -168,7 +169,7 @@ class NodeRemoverTest {
         assertThat(zk.requests).noneMatch(request -> request.startsWith("delete"));
     }
 
-    /** In an application's session, which lives on, a client that is closed stops when this is idle. */
+    /** In an application's session, which goes on, a closed client stops when the remover is idle. */
     @Test
     void isIdle_notWhileADeletionIsUnderWay() {
         zk.hold();
@@ -182,7 +183,7 @@ class NodeRemoverTest {
         assertThat(idle).hasPositiveValue();
     }
 
-    /** The server that it is connected to may be behind the one that has created the node. */
+    /** The connected server may lag behind the one that created the node. */
     @Test
     void remove_unknownNode_isLookedForBehindASync() {
         removals.remove(ZooKeeperAcquisition.ended(acquisition, session)).join();

@@ -5,13 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.testkit.BackendDriver;
-import dev.holdfast.lock.zookeeper.ZooKeeperAcquisition.Place;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** How the node of a creation without an answer is looked for. No server. */
+/** How the node of an unanswered creation is found. No server. */
 class OwnNodesTest {
-    /** After a reconnection, the server may be another one, and behind the one that has created the node. */
+    /** After a reconnection, the client may be connected to a server that lags behind the one that created the node. */
     @Test
     void find_looksBehindASync() throws Exception {
         UnsentZooKeeper zk = new UnsentZooKeeper();
@@ -28,7 +27,7 @@ class OwnNodesTest {
                 0);
 
         assertThat(OwnNodes.find(run, "/lost"))
-                .isCompletedWithValue(List.of(new Place(session, "/lost/" + child, UnsentZooKeeper.CZXID)));
+                .isCompletedWithValue(List.of(new LockNode(session, "/lost/" + child, UnsentZooKeeper.CZXID)));
         assertThat(zk.requests).containsExactly("sync /lost", "list /lost", "exists /lost/" + child);
     }
 }

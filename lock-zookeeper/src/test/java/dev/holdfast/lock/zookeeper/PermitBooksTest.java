@@ -6,10 +6,10 @@ import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.ZooDefs;
 import org.junit.jupiter.api.Test;
 
-/** Changes of a limit that meet others. No server. */
+/** Concurrent changes of a limit. No server. */
 class PermitBooksTest {
 
-    /** Both found no limit, and the other one was faster. */
+    /** Both clients found no limit, and the other one was faster. */
     @Test
     void changeLimit_otherOneIsStoredMeanwhile_saysThatOne() throws Exception {
         UnsentZooKeeper zk = new UnsentZooKeeper();

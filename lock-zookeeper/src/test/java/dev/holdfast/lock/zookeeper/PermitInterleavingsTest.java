@@ -19,9 +19,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Clients that take permits in every order of their steps: each reading may be of a server that lags behind, replies are lost,
- * writes come when nobody waits for them any more, sessions are given up before the servers end them, limits are changed. The decision
- * is {@link PermitLine}'s own; the steps around it are those of {@link PermitTurn}, and a mutant of each is found.
+ * Clients acquire permits in every order of their steps: reads may come from a server that lags behind, replies are
+ * lost, writes arrive after their callers have given up, clients give up sessions before the servers end them, and
+ * limits change. The decision is that of {@link PermitLine}; the steps around it are those of {@link PermitTurn}, and
+ * the test finds a mutant of each.
  */
 class PermitInterleavingsTest {
     private static final int SEEDS = Integer.getInteger("holdfast.permits.seeds", 300);
@@ -30,24 +31,24 @@ class PermitInterleavingsTest {
     private static final int CLIENTS = 5;
     private static final int FIRST_LIMIT = 3;
 
-    /** A step that is done wrong. */
+    /** The mutants of the steps. */
     private enum Mutant {
         NONE,
         WRITES_WHATEVER_THE_VERSION,
         WRITES_WITHOUT_ITS_PLACE,
         KEEPS_ONLY_ITS_OWN_ENTRY,
-        /** And writes for itself alone: as long as those ahead are given their slots as well, that order does no harm. */
+        /** Also writes only for itself: harmless as long as the nodes ahead get their slots as well. */
         QUEUE_READ_BEFORE_BOOK
     }
 
-    /** What the ensemble has at one zxid. */
-    private record State(Map<String, Integer> places, boolean hasBook, PermitBook book) {
+    /** The state of the ensemble at one zxid. */
+    private record State(Map<String, Integer> places, boolean hasBook, PermitBook permitState) {
         List<SequentialNode> queue() {
             return SequentialNode.of(List.copyOf(places.keySet()));
         }
     }
 
-    private record Late(String place, PermitBook next) {}
+    private record Late(String lockNode, PermitBook next) {}
 
     private enum Phase {
         OUT,
@@ -63,11 +64,11 @@ class PermitInterleavingsTest {
         String owner = "";
         Demand demand = Demand.EXCLUSIVE;
         Phase phase = Phase.OUT;
-        String place = "";
+        String lockNode = "";
         int slot;
         int seen;
         State first = new State(Map.of(), false, PermitBook.NONE);
-        PermitBook book = PermitBook.NONE;
+        PermitBook permitState = PermitBook.NONE;
         PermitBook next = PermitBook.NONE;
     }
 
@@ -115,8 +116,8 @@ class PermitInterleavingsTest {
             return history.get(history.size() - 1);
         }
 
-        private void commit(Map<String, Integer> places, boolean hasBook, PermitBook book) {
-            history.add(new State(places, hasBook, book));
+        private void commit(Map<String, Integer> places, boolean hasBook, PermitBook permitState) {
+            history.add(new State(places, hasBook, permitState));
         }
 
         private State read(Client client) {
@@ -127,7 +128,7 @@ class PermitInterleavingsTest {
         private void begin(Client client) {
             client.owner = String.format("%032x", ++names);
             int kind = random.nextInt(10);
-            int limit = now().hasBook ? now().book.limit() : FIRST_LIMIT;
+            int limit = now().hasBook ? now().permitState.limit() : FIRST_LIMIT;
             client.demand = kind == 0
                     ? Demand.EXCLUSIVE
                     : kind == 1 ? Demand.SHARED : new Demand.Permits(1 + random.nextInt(Math.min(2, limit)), limit);
@@ -136,28 +137,28 @@ class PermitInterleavingsTest {
 
         private static void leave(Client client) {
             client.phase = Phase.OUT;
-            client.place = "";
+            client.lockNode = "";
             client.slot = 0;
         }
 
         private void step() {
             if (!late.isEmpty() && in(5)) {
                 Late one = late.remove(random.nextInt(late.size()));
-                write(one.place, one.next);
+                write(one.lockNode, one.next);
             } else if (!abandoned.isEmpty() && in(5)) {
                 int session = abandoned.iterator().next();
                 abandoned.remove(session);
                 Map<String, Integer> places = new LinkedHashMap<>(now().places);
                 places.values().removeIf(owner -> owner == session);
-                commit(places, now().hasBook, now().book);
+                commit(places, now().hasBook, now().permitState);
             } else if (!oneLimit && now().hasBook && in(1)) {
-                PermitBook book = now().book;
-                int other = book.limit() == FIRST_LIMIT ? FIRST_LIMIT - 1 : FIRST_LIMIT;
-                commit(now().places, true, next(book.withLimit(other)));
+                PermitBook permitState = now().permitState;
+                int other = permitState.limit() == FIRST_LIMIT ? FIRST_LIMIT - 1 : FIRST_LIMIT;
+                commit(now().places, true, next(permitState.withLimit(other)));
             } else {
                 Client client = clients.get(random.nextInt(CLIENTS));
                 if (client.phase == Phase.WRITES && in(2)) {
-                    delete(client); // somebody else does, and the watch of its own node tells
+                    delete(client); // another client deletes it, and the watch of its own node reports that
                     client.seen = history.size() - 1;
                 } else if (in(2)) {
                     move(client);
@@ -167,7 +168,10 @@ class PermitInterleavingsTest {
             }
         }
 
-        /** Gives its session up, and with it what it held; the servers do not know yet. It goes on as the same owner. */
+        /**
+         * Gives up its session with everything that it held; the servers have not noticed yet. It continues as the same
+         * owner.
+         */
         private void move(Client client) {
             abandoned.add(client.session);
             client.session = ++names;
@@ -197,27 +201,27 @@ class PermitInterleavingsTest {
             String kind = client.demand instanceof Demand.Permits asked
                     ? "p" + asked.permits() + "of" + asked.limit() + "-"
                     : client.demand instanceof Demand.Shared ? "r-" : "";
-            String place = client.owner + "-" + kind + String.format("%010d", sequence++);
+            String lockNode = client.owner + "-" + kind + String.format("%010d", sequence++);
             Map<String, Integer> places = new LinkedHashMap<>(now().places);
-            places.put(place, client.session);
-            commit(places, now().hasBook, now().book);
+            places.put(lockNode, client.session);
+            commit(places, now().hasBook, now().permitState);
             if (in(10)) {
                 client.phase = Phase.UNSURE;
             } else {
-                queued(client, place);
+                queued(client, lockNode);
             }
         }
 
-        private void queued(Client client, String place) {
-            client.place = place;
+        private void queued(Client client, String lockNode) {
+            client.lockNode = lockNode;
             client.seen = history.size() - 1;
             client.phase = Phase.QUEUED;
         }
 
         private void find(Client client) {
-            now().places.forEach((place, session) -> {
-                if (place.startsWith(client.owner) && session == client.session) {
-                    queued(client, place);
+            now().places.forEach((lockNode, session) -> {
+                if (lockNode.startsWith(client.owner) && session == client.session) {
+                    queued(client, lockNode);
                 }
             });
             if (client.phase == Phase.UNSURE) {
@@ -227,25 +231,25 @@ class PermitInterleavingsTest {
 
         private void delete(Client client) {
             Map<String, Integer> places = new LinkedHashMap<>(now().places);
-            places.remove(client.place);
-            commit(places, now().hasBook, now().book);
+            places.remove(client.lockNode);
+            commit(places, now().hasBook, now().permitState);
         }
 
         private void decide(Client client) {
             State second = read(client);
             boolean wrong = mutant == Mutant.QUEUE_READ_BEFORE_BOOK;
-            PermitBook book = (wrong ? second : client.first).book;
+            PermitBook permitState = (wrong ? second : client.first).permitState;
             List<SequentialNode> queue = (wrong ? client.first : second).queue();
             int index = IntStream.range(0, queue.size())
-                    .filter(i -> queue.get(i).name().equals(client.place))
+                    .filter(i -> queue.get(i).name().equals(client.lockNode))
                     .findFirst()
                     .orElse(-1);
             client.phase = Phase.QUEUED;
-            client.book = book;
+            client.permitState = permitState;
             if (index < 0) {
                 leave(client);
             } else if (client.demand instanceof Demand.Permits asked) {
-                decide(client, asked, new PermitLine(queue, book).turnOf(index));
+                decide(client, asked, new PermitLine(queue, permitState).decisionFor(index));
             } else if (queue.subList(0, index).stream()
                     .noneMatch(ahead ->
                             !(ahead.demand() instanceof Demand.Shared) || client.demand instanceof Demand.Exclusive)) {
@@ -253,18 +257,18 @@ class PermitInterleavingsTest {
             }
         }
 
-        private void decide(Client client, Demand.Permits asked, PermitLine.Turn turn) {
-            if (turn instanceof PermitLine.Turn.Held held) {
+        private void decide(Client client, Demand.Permits asked, PermitLine.Decision turn) {
+            if (turn instanceof PermitLine.Decision.Held held) {
                 hold(client, held.slot());
-            } else if (turn instanceof PermitLine.Turn.NoLimit) {
+            } else if (turn instanceof PermitLine.Decision.NoLimit) {
                 if (!now().hasBook) {
                     commit(now().places, true, PermitBook.ofLimit(asked.limit()));
                 }
                 client.seen = history.size() - 1;
-            } else if (turn instanceof PermitLine.Turn.Room room) {
+            } else if (turn instanceof PermitLine.Decision.Room room) {
                 client.next = room.next();
                 client.phase = Phase.WRITES;
-            } else if (turn instanceof PermitLine.Turn.OtherLimit || in(3)) {
+            } else if (turn instanceof PermitLine.Decision.OtherLimit || in(3)) {
                 delete(client);
                 begin(client);
             }
@@ -275,29 +279,31 @@ class PermitInterleavingsTest {
             if (mutant.ordinal() >= Mutant.KEEPS_ONLY_ITS_OWN_ENTRY.ordinal()) {
                 Map<String, Integer> slots = new HashMap<>(next.slots());
                 slots.keySet()
-                        .removeIf(place -> !place.equals(client.place)
-                                && (mutant == Mutant.KEEPS_ONLY_ITS_OWN_ENTRY || client.book.slotOf(place) == 0));
+                        .removeIf(lockNode -> !lockNode.equals(client.lockNode)
+                                && (mutant == Mutant.KEEPS_ONLY_ITS_OWN_ENTRY
+                                        || client.permitState.slotOf(lockNode) == 0));
                 next = next.withSlots(slots);
             }
             client.phase = Phase.QUEUED;
             int fate = random.nextInt(100);
             if (fate < 8) {
-                late.add(new Late(client.place, next));
+                late.add(new Late(client.lockNode, next));
                 return;
             }
-            boolean done = write(client.place, next);
+            boolean done = write(client.lockNode, next);
             if (fate < 16) {
                 return; // the reply is lost
             }
             client.seen = history.size() - 1;
             if (done) {
-                hold(client, next.slotOf(client.place));
+                hold(client, next.slotOf(client.lockNode));
             }
         }
 
-        private boolean write(String place, PermitBook next) {
-            boolean there = now().places.containsKey(place) || mutant == Mutant.WRITES_WITHOUT_ITS_PLACE;
-            boolean same = now().book.version() == next.version() || mutant == Mutant.WRITES_WHATEVER_THE_VERSION;
+        private boolean write(String lockNode, PermitBook next) {
+            boolean there = now().places.containsKey(lockNode) || mutant == Mutant.WRITES_WITHOUT_ITS_PLACE;
+            boolean same =
+                    now().permitState.version() == next.version() || mutant == Mutant.WRITES_WHATEVER_THE_VERSION;
             if (there && same) {
                 commit(now().places, true, next(next));
             }
@@ -305,7 +311,7 @@ class PermitInterleavingsTest {
         }
 
         private PermitBook next(PermitBook written) {
-            return new PermitBook(written.limit(), now().book.version() + 1, written.slots());
+            return new PermitBook(written.limit(), now().permitState.version() + 1, written.slots());
         }
 
         private void hold(Client client, int slot) {
@@ -316,8 +322,8 @@ class PermitInterleavingsTest {
                     clients.stream().filter(one -> one.phase == Phase.HOLDS).toList();
             most = Math.max(most, held.size());
             check(held.stream().map(one -> one.demand.kind()).distinct().count() == 1, held, "kinds");
-            check(held.size() == 1 || client.demand != Demand.EXCLUSIVE, held, "beside a lock");
-            check(now().places.containsKey(client.place), held, "no place");
+            check(held.size() == 1 || client.demand != Demand.EXCLUSIVE, held, "together with a lock");
+            check(now().places.containsKey(client.lockNode), held, "no place");
             if (client.demand instanceof Demand.Permits asked) {
                 int sum = held.stream()
                         .mapToInt(one -> ((Demand.Permits) one.demand).permits())
@@ -325,7 +331,7 @@ class PermitInterleavingsTest {
                 check(sum <= asked.limit(), held, "beyond the limit");
                 check(slot >= 1 && slot <= asked.limit(), held, "slot out of range");
                 check(held.stream().map(one -> one.slot).distinct().count() == held.size(), held, "slot twice");
-                int token = SequentialNode.parse(client.place).orElseThrow().sequence();
+                int token = SequentialNode.parse(client.lockNode).orElseThrow().sequence();
                 Integer before = lastOfSlot.put(slot, token);
                 check(!oneLimit || before == null || before <= token, held, "token of slot fell");
             }
@@ -335,7 +341,7 @@ class PermitInterleavingsTest {
             if (!right) {
                 violations.add(what + ": "
                         + Arrays.toString(held.stream()
-                                .map(one -> one.place + " slot " + one.slot)
+                                .map(one -> one.lockNode + " slot " + one.slot)
                                 .toArray())
                         + " at " + now());
             }
@@ -343,7 +349,7 @@ class PermitInterleavingsTest {
     }
 
     @Test
-    @DisplayName("Permits are within their limit, slots apart and their tokens rising, whatever the interleaving")
+    @DisplayName("In every interleaving, permits stay within their limit, slots are distinct and their tokens increase")
     void permits_inAnyInterleaving_areSafe() {
         long grants = 0;
         int most = 0;
@@ -359,7 +365,7 @@ class PermitInterleavingsTest {
 
     @ParameterizedTest
     @EnumSource(value = Mutant.class, names = "NONE", mode = EnumSource.Mode.EXCLUDE)
-    @DisplayName("A step that is done wrong is found")
+    @DisplayName("The test finds each wrong step")
     void mutant_isFound(Mutant mutant) {
         boolean found = IntStream.range(0, MUTANT_SEEDS)
                 .anyMatch(seed -> !new World(seed, mutant).run().violations.isEmpty());

@@ -24,7 +24,7 @@ import org.apache.zookeeper.ZooKeeper;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Request by request, how permits are asked for, waited for, and their limit changed. No server. */
+/** Acquiring, waiting for and limiting permits, request by request. No server. */
 class PermitTurnTest {
     private static final String BOOK = "/b/p/permits";
 
@@ -46,7 +46,7 @@ class PermitTurnTest {
         return client.driver("p", new Demand.Permits(permits, limit));
     }
 
-    private String book() {
+    private String permitState() {
         return new String(tree.nodes.get(BOOK).data, StandardCharsets.UTF_8);
     }
 
@@ -69,25 +69,25 @@ class PermitTurnTest {
                         "list /b/p",
                         "multi " + path + " " + BOOK);
         assertThat(grant.slot()).isEqualTo(1);
-        assertThat(book()).isEqualTo("3\n" + name(path) + " 1");
+        assertThat(permitState()).isEqualTo("3\n" + name(path) + " 1");
         first.zk.requests.clear();
         assertThat(driver.granted(driver.tryAcquire(0)).slot())
                 .as("asked again")
                 .isEqualTo(1);
     }
 
-    /** An entry of one who has left is left out by the next one who writes. */
+    /** The next writer drops the entry of a node that has left. */
     @Test
     void next_hasTheLowestSlot_andTidiesUp() {
         Grant one = driver(first, 1, 3).acquire();
         Grant two = driver(second, 1, 3).acquire();
         release(first.backend, one);
-        assertThat(book()).contains(name(LocalClient.path(two)) + " 2");
+        assertThat(permitState()).contains(name(LocalClient.path(two)) + " 2");
 
         Grant three = driver(second, 1, 3).acquire();
 
         assertThat(three.slot()).isEqualTo(1);
-        assertThat(book().lines().skip(1))
+        assertThat(permitState().lines().skip(1))
                 .containsExactlyInAnyOrder(name(LocalClient.path(two)) + " 2", name(LocalClient.path(three)) + " 1");
         assertThat(BackendDriver.holders(first.backend, "p"))
                 .extracting(HolderInfo::slot)
@@ -111,14 +111,14 @@ class PermitTurnTest {
         assertThat(first.queue("p")).hasSize(2);
     }
 
-    /** Behind a lock there is no room, and no book is made in vain. */
+    /** Behind a lock there is no room, and no state is created. */
     @Test
     void noLimitYet_behindALock_makesTheBookOnlyToWait() {
         first.driver("p").acquire();
         assertThat(driver(second, 1, 2).tryAcquire(0)).isEqualTo(new AcquireResult.Busy(-1, null));
         assertThat(tree.nodes).doesNotContainKey(BOOK);
         driver(second, 1, 2).queueUp();
-        assertThat(book()).isEqualTo("2");
+        assertThat(permitState()).isEqualTo("2");
     }
 
     @Test
@@ -137,7 +137,7 @@ class PermitTurnTest {
         second.zk.requests.clear();
         assertThatThrownBy(() -> driver(second, 1, 100).acquire())
                 .isInstanceOf(LockUnavailableException.class)
-                .hasMessage("others were faster to take permits of 'p' 50 times in a row");
+                .hasMessage("other clients took permits of 'p' first 50 times in a row");
         assertThat(second.zk.requests("multi")).hasSize(51);
     }
 
@@ -170,19 +170,20 @@ class PermitTurnTest {
             assertThatThrownBy(() -> driver(first, 1, 3).acquire())
                     .as(strange)
                     .isInstanceOf(LockConfigurationException.class)
-                    .hasMessage(BOOK + " is not what a lock client writes of permits; see who did, and delete it when"
-                            + " nobody has any of them");
+                    .hasMessage(
+                            BOOK + " does not have the format of stored permits; find out who wrote it, and delete it"
+                                    + " when no client holds permits");
         }
     }
 
-    /** A version of -1 would overwrite whatever is there. */
+    /** A version of -1 would overwrite the node unconditionally. */
     @Test
     void book_writtenAsOftenAsThereAreVersions_isRefused() {
         driver(first, 1, 3).acquire();
         tree.nodes.get(BOOK).stat.setVersion(-1);
         assertThatThrownBy(() -> driver(second, 1, 3).acquire())
                 .isInstanceOf(LockConfigurationException.class)
-                .hasMessage(BOOK + " was written 2^32 times; delete it when nobody has permits of it");
+                .hasMessage(BOOK + " was written 2^32 times; delete it when no client holds permits");
         assertThatThrownBy(() -> changeLimit(second.backend, "p", 3, 4)).hasMessageContaining("2^32 times");
     }
 
@@ -191,7 +192,7 @@ class PermitTurnTest {
         Grant held = driver(first, 1, 3).acquire();
         String entry = "\n" + name(LocalClient.path(held)) + " 1";
         assertThat(changeLimit(second.backend, "p", 3, 5)).isEqualTo(5);
-        assertThat(book()).isEqualTo("5" + entry);
+        assertThat(permitState()).isEqualTo("5" + entry);
         assertThat(second.zk.requests).containsExactly("sync /b/p", "read " + BOOK, "multi " + BOOK + " /b/p");
         second.zk.requests.clear();
         assertThat(changeLimit(second.backend, "p", 3, 4))
@@ -212,7 +213,7 @@ class PermitTurnTest {
         };
         assertThat(changeLimit(second.backend, "p", 5, 6)).as("overtaken").isEqualTo(6);
         assertThat(writes).hasValue(2);
-        assertThat(book()).isEqualTo("6" + entry);
+        assertThat(permitState()).isEqualTo("6" + entry);
     }
 
     @Test
@@ -246,7 +247,7 @@ class PermitTurnTest {
         assertThat(calls).hasValue(3);
     }
 
-    /** What was missed meanwhile is looked for. */
+    /** Events that were missed meanwhile are looked up. */
     @Test
     void waiter_afterAReconnection_looksAgain() {
         Grant held = driver(first, 2, 2).acquire();
@@ -255,7 +256,7 @@ class PermitTurnTest {
         AtomicInteger calls = new AtomicInteger();
         second.backend.subscribe(waiter.ticket(), calls::incrementAndGet);
         second.curator.tell(KeeperState.Disconnected);
-        tree.handles.remove(second.zk); // hears nothing
+        tree.handles.remove(second.zk); // gets no events
         release(first.backend, held);
         assertThat(calls).hasValue(0);
         tree.handles.add(second.zk);
@@ -268,7 +269,7 @@ class PermitTurnTest {
         assertThat(waiter.acquireQueued().slot()).isEqualTo(1);
     }
 
-    /** It was changed between the look of the waiter and its watch. */
+    /** The limit changed between the look of the waiter and its watch. */
     @Test
     void waiter_limitWasChangedBeforeItsWatch_isCalled() {
         driver(first, 2, 2).acquire();
@@ -280,7 +281,7 @@ class PermitTurnTest {
         assertThat(calls).hasPositiveValue();
     }
 
-    /** One watch for all of a session, until the last of them goes; none is taken from a session that is over. */
+    /** All waiters of a session share one watch, until the last one leaves; no watch of an ended session is removed. */
     @Test
     void waiters_ofASession_shareAWatch() {
         driver(first, 2, 2).acquire();
@@ -301,15 +302,15 @@ class PermitTurnTest {
 
     @Test
     void book_isReadAsItIsWritten() {
-        PermitBook book = new PermitBook(3, 7, Map.of("one", 1, "two", 2));
-        assertThat(PermitBook.parse(book.bytes(), 7)).contains(book);
+        PermitBook permitState = new PermitBook(3, 7, Map.of("one", 1, "two", 2));
+        assertThat(PermitBook.parse(permitState.bytes(), 7)).contains(permitState);
         assertThat(PermitBook.parse("9999999".getBytes(StandardCharsets.UTF_8), 0))
                 .contains(new PermitBook(9_999_999, 0, Map.of()));
         assertThat(PermitBook.ofLimit(4)).isEqualTo(new PermitBook(4, 0, Map.of()));
-        assertThat(book.slotOf("two")).isEqualTo(2);
-        assertThat(book.slotOf("three")).isZero();
-        assertThat(book.withLimit(5)).isEqualTo(new PermitBook(5, 7, book.slots()));
-        assertThat(book.without("one")).isEqualTo(new PermitBook(3, 7, Map.of("two", 2)));
+        assertThat(permitState.slotOf("two")).isEqualTo(2);
+        assertThat(permitState.slotOf("three")).isZero();
+        assertThat(permitState.withLimit(5)).isEqualTo(new PermitBook(5, 7, permitState.slots()));
+        assertThat(permitState.without("one")).isEqualTo(new PermitBook(3, 7, Map.of("two", 2)));
         assertThat(PermitBook.NONE.limit()).isZero();
     }
 }

@@ -25,7 +25,7 @@ import org.apache.zookeeper.ZooDefs;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Who holds and who waits, as others read it, also while it changes. No server. */
+/** Reading holders and waiters, also while they change. No server. */
 class QueueReadingTest {
     private final LocalTree tree = new LocalTree();
     private final LocalClient client = new LocalClient(tree, true);
@@ -54,7 +54,7 @@ class QueueReadingTest {
         assertThat(BackendDriver.holder(client.backend, "nobody's")).isEmpty();
     }
 
-    /** It has gone between the two requests: the next one holds by then. */
+    /** The holder has gone between the two requests: the next one holds by then. */
     @Test
     void holder_goneMeanwhile_isReadAgain_fiveTimesAtMost() {
         client.use("a");
@@ -102,7 +102,7 @@ class QueueReadingTest {
         assertThat(answer(client.backend.list("x", 2, 1_000)).locks()).isEmpty();
     }
 
-    /** Names that nobody uses stay for a while: a page looks at four for each lock, and says that there may be more. */
+    /** Unused names stay for a while: a page reads four names for each lock, and reports that there may be more. */
     @Test
     void list_ofManyNamesOutOfUse_saysThatThereMayBeMore() {
         for (int i = 0; i < 9; i++) {
@@ -119,7 +119,7 @@ class QueueReadingTest {
         assertThat(answer(client.backend.list("", 10, 1_000))).isEqualTo(new LockListing(List.of(), false));
     }
 
-    /** Where the sequence has ended, the order is that of the creations, and what is gone meanwhile is left out. */
+    /** After an overflow of the sequence, nodes are sorted by creation, and deleted nodes are left out. */
     @Test
     void order_byCreation_whereTheSequenceHasEnded() throws IOException {
         String owner = "0123456789abcdef0123456789abcdef-";

@@ -7,7 +7,7 @@ import dev.holdfast.lock.spi.LockBackend;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 
-/** Remembers what a backend reports about its grants. */
+/** Records what a backend reports about its grants. */
 final class RecordingListener implements GrantListener {
     final List<Long> suspected = new CopyOnWriteArrayList<>();
     final List<String> lost = new CopyOnWriteArrayList<>();

@@ -7,7 +7,10 @@ import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Counts what the server has received of the sessions of some backends, from a request on, so that no ping is due for a while. */
+/**
+ * Counts the requests that the server has received from the sessions of some backends. Starts with a request, so that
+ * no ping is due for a while.
+ */
 final class RequestCount {
     private static final long PING_NANOS = 9_000_000_000L;
 

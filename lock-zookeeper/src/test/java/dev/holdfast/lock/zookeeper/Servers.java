@@ -15,7 +15,7 @@ final class Servers {
         return ZooKeeperServer.builder(classPath()).servers(3);
     }
 
-    /** Surefire may start this JVM with a jar that only names the class path. */
+    /** Surefire may start this JVM with a jar that contains only the class path. */
     static String classPath() {
         return System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
     }

@@ -25,14 +25,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Whether a session has an identity, and whether it ought to have one. No server. */
+/** Whether a session has an identity, and whether it should have one. No server. */
 class SessionIdentityTest {
     private final Asked zk = new Asked();
     private final LocalCurator curator = new LocalCurator(zk);
     private final ZKClientConfig config = new ZKClientConfig();
     private final SessionIdentity identity = new SessionIdentity("h1:2181", config);
 
-    /** A handle that is asked for nothing but who it is. */
+    /** A handle that only answers the request for its identity. */
     private static final class Asked extends ZooKeeper {
         final Deque<List<ClientInfo>> answers = new ArrayDeque<>();
         final AtomicInteger asked = new AtomicInteger();
@@ -120,7 +120,7 @@ class SessionIdentityTest {
         assertThat(zk.asking.isDaemon()).isTrue();
     }
 
-    /** It looks as if it had never meant to. */
+    /** The session looks as if it was never configured for SASL. */
     @Test
     void loginByItsConfiguration_failed_isRefused() {
         Configuration.setConfiguration(new Section("Client"));
@@ -128,9 +128,9 @@ class SessionIdentityTest {
         assertThatThrownBy(this::isAuthenticated)
                 .isInstanceOf(LockConfigurationException.class)
                 .hasMessage("ZooKeeper at h1:2181: this client is configured to log in by SASL (section 'Client' of the"
-                        + " JVM's login configuration), and the servers do not know it by SASL; check the section and its"
-                        + " credentials, or set zookeeper.sasl.client=false if it shall not log in, or add acl=world to the"
-                        + " address if everybody may use its nodes");
+                        + " JVM's login configuration), and the servers did not authenticate it by SASL; check the section and its"
+                        + " credentials, or set zookeeper.sasl.client=false if it should not log in, or add acl=world to the"
+                        + " address if all clients may use its nodes");
         zk.answer("ip", "sasl");
         assertThat(isAuthenticated()).isTrue();
         config.setProperty(ZKClientConfig.LOGIN_CONTEXT_NAME_KEY, "Other");
@@ -172,8 +172,9 @@ class SessionIdentityTest {
     void servers_thatTellNothing_areAskedThreeTimes() {
         assertThatThrownBy(this::isAuthenticated)
                 .isInstanceOf(LockUnavailableException.class)
-                .hasMessage("ZooKeeper at h1:2181 did not tell in time who this client is, which servers can since 3.7;"
-                        + " check the network, or add acl=creator or acl=world to the address")
+                .hasMessage(
+                        "ZooKeeper at h1:2181 did not return the identity of this client in time, which servers can since 3.7;"
+                                + " check the network, or add acl=creator or acl=world to the address")
                 .hasNoCause();
         assertThat(zk.asked).hasValue(3);
     }
@@ -194,7 +195,7 @@ class SessionIdentityTest {
                 .hasCause(cut);
     }
 
-    /** The request has no time-out of its own: its thread is not left behind. */
+    /** The request has no time-out: its thread must still end. */
     @Test
     void servers_thatDoNotAnswer_areLeftAtTheDeadline() throws Exception {
         zk.hangs = true;
@@ -202,7 +203,7 @@ class SessionIdentityTest {
         while (zk.asking == null) {
             assertThatThrownBy(() -> identity.isAuthenticated(curator.framework(), deadlineNanos))
                     .isInstanceOf(LockUnavailableException.class)
-                    .hasMessageContaining("did not tell in time")
+                    .hasMessageContaining("did not return the identity")
                     .hasCauseInstanceOf(java.util.concurrent.TimeoutException.class);
         }
         assertThat(zk.interrupted.await(30, TimeUnit.SECONDS)).isTrue();

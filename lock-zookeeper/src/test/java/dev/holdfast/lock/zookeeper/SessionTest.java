@@ -19,11 +19,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Since when a session is known to live. No server. */
+/** The time from which a session is certain to live. No server. */
 class SessionTest {
     private static final long SLOW_MILLIS = 20;
 
-    /** The servers may have heard of the session for the last time when the write came, and that may be long before its answer. */
+    /** The last sign of life may be the sending of the write, long before its answer. */
     @ParameterizedTest
     @ValueSource(strings = {"create", "delete", "confirm"})
     void acknowledgedAge_countsFromTheSending(String write) throws Exception {
@@ -60,7 +60,7 @@ class SessionTest {
                 reply.handle((value, failure) -> failure).join());
     }
 
-    /** A read proves nothing, and neither does a refusal that some server made by itself. */
+    /** A read proves nothing, and neither does a refusal that a single server made. */
     @Test
     void acknowledged_byWritesAlone() throws Exception {
         LocalZooKeeper zk = new LocalZooKeeper(tree);
@@ -103,7 +103,7 @@ class SessionTest {
         assertThat(data.stat().getVersion()).isEqualTo(1);
     }
 
-    /** A node may have no data at all. */
+    /** A node may have no data. */
     @Test
     void data_ofNothing_isEmpty() throws Exception {
         Session session = new Session(new LocalZooKeeper(tree));
@@ -111,7 +111,7 @@ class SessionTest {
         assertThat(session.data("/a").join().bytes()).isEmpty();
     }
 
-    /** The latest of several writes counts, in whatever order they are answered; what was acknowledged stays so. */
+    /** The latest of several writes counts, in whatever order they are answered. */
     @Test
     void acknowledgedAge_isThatOfTheLatestWrite() throws Exception {
         UnsentZooKeeper zk = new UnsentZooKeeper();
@@ -144,7 +144,7 @@ class SessionTest {
         assertThat(session.id()).isEqualTo(zk.getSessionId());
     }
 
-    /** A server without a quorum is no connection, and neither is a handle that has not been told of one. */
+    /** A server without a quorum does not count as connected, and neither does a handle without a connection event. */
     @Test
     void state_isTheHandles_andWhatWasTold() throws Exception {
         LocalZooKeeper zk = new LocalZooKeeper(tree);

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** From session to session, as the framework's handle tells. No server. */
+/** Following the events of the handle from session to session. No server. */
 class SessionsTest {
     private final LocalTree tree = new LocalTree();
     private final LocalZooKeeper zk = new LocalZooKeeper(tree);

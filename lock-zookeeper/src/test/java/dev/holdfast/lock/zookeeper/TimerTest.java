@@ -41,18 +41,18 @@ class TimerTest {
         }
     }
 
-    /** What is planned for later does not keep a sweep that is due; and each one may plan the next. */
+    /** A later sweep does not delay one that is due, and each sweep may schedule the next. */
     @Test
     void sweep_runsByTheEarliestTime_andAgain() throws Exception {
         AtomicInteger sweeps = new AtomicInteger();
         CountDownLatch three = new CountDownLatch(3);
-        Timer timer = new Timer(planner -> {
+        Timer timer = new Timer(running -> {
             sweeps.incrementAndGet();
             three.countDown();
             if (three.getCount() > 0) {
-                planner.sweepBy(System.nanoTime());
+                running.sweepBy(System.nanoTime());
             } else {
-                planner.sweepBy(in(3_600));
+                running.sweepBy(in(3_600));
             }
         });
         timer.sweepBy(in(3_600));

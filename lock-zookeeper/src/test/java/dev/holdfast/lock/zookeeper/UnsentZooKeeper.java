@@ -21,14 +21,14 @@ import org.apache.zookeeper.data.ACL;
 import org.apache.zookeeper.data.Stat;
 
 /**
- * A connected handle that sends nothing: it notes what it is asked for and answers, at once or when a test says so. Not
- * thread-safe, but for {@link #requests}.
+ * A connected handle that sends nothing: it records requests and answers them at once or when a test asks for it. Not
+ * thread-safe, except for {@link #requests}.
  */
 final class UnsentZooKeeper extends ZooKeeper {
     static final long SESSION = 42;
     static final long CZXID = 7;
 
-    /** In their order, such as {@code "sync /a"}. */
+    /** The requests in their order, such as {@code "sync /a"}. */
     final List<String> requests = new CopyOnWriteArrayList<>();
 
     /** The answers to listings; the last one stays. */
@@ -37,7 +37,7 @@ final class UnsentZooKeeper extends ZooKeeper {
     /** The answers to readings; empty: there is no such node. The last one stays. */
     final Deque<String> data = new ArrayDeque<>(List.of(""));
 
-    /** By path, the last one that was set. */
+    /** The last watch that was set, by path. */
     final Map<String, Watcher> watchers = new HashMap<>();
 
     private final Map<String, Code> refusals = new HashMap<>();
@@ -49,7 +49,7 @@ final class UnsentZooKeeper extends ZooKeeper {
         LocalZooKeeper.endOf(cnxn);
     }
 
-    /** From now on, such a request is answered so. */
+    /** From now on, such a request gets this answer. */
     void answer(String request, Code code) {
         refusals.put(request, code);
     }
@@ -97,7 +97,7 @@ final class UnsentZooKeeper extends ZooKeeper {
         return SESSION;
     }
 
-    /** As short as it can be, for what comes after it. */
+    /** A minimal value, so that later ones are longer. */
     @Override
     public int getSessionTimeout() {
         return 1;

@@ -13,7 +13,7 @@ import org.apache.zookeeper.Watcher.Event.EventType;
 import org.apache.zookeeper.Watcher.Event.KeeperState;
 import org.junit.jupiter.api.Test;
 
-/** Watches that are set, missed, refused and forgotten. No server. */
+/** Watches that are set, missed, refused and removed. No server. */
 class WatchesTest {
     private final UnsentZooKeeper zk = new UnsentZooKeeper();
     private final Session session = new Session(zk);
@@ -84,7 +84,9 @@ class WatchesTest {
         return new WatchedEvent(type, KeeperState.SyncConnected, path);
     }
 
-    /** One watch a path, whoever waits for it; one who has left is not called, and the next one needs no request. */
+    /**
+     * All waiters of a path share one watch. A waiter that has left is not called, and the next one needs no request.
+     */
     @Test
     void deletion_isToldToAllWhoAreStillThere() {
         AtomicInteger calls = new AtomicInteger();
@@ -104,7 +106,7 @@ class WatchesTest {
         assertThat(zk.requests).containsExactly("watch /a", "watch /b");
     }
 
-    /** Children come to a node that is none of ours; and a watch may be taken away by somebody else. */
+    /** A foreign node gets children, or another program removes the watch. */
     @Test
     void watch_thatHasFiredForNothing_isSetAgain() {
         session.watches().watch("/a", () -> {});
@@ -132,7 +134,7 @@ class WatchesTest {
         assertThat(zk.requests).containsExactly("watch /a");
     }
 
-    /** Nobody waits for it any more, so that it would be there for ever. */
+    /** No waiter is left, so the watch would stay forever. */
     @Test
     void watch_withoutAnAnswerAndAListener_isForgottenAfterAReconnection() {
         zk.answer("watch /a", Code.CONNECTIONLOSS);
@@ -175,7 +177,7 @@ class WatchesTest {
         assertThat(heard).containsExactly("one /line/a", "two /line/a");
     }
 
-    /** Room is what each adds up by itself; where it cannot, it asks. */
+    /** Each waiter computes its room; if it cannot, it is called. */
     @Test
     void lineWatch_callsForRoom_orWhereItCannotTell() {
         String owner = "0123456789abcdef0123456789abcdef-";
@@ -190,7 +192,7 @@ class WatchesTest {
         watch.process(deleted("/line/" + ahead));
         assertThat(calls).as("before its listing").hasValue(0);
         zk.answerAll();
-        assertThat(calls).as("somebody is ahead").hasValue(0);
+        assertThat(calls).as("a node is ahead").hasValue(0);
         for (WatchedEvent nothing : List.of(
                 deleted("/line/" + owner + "0000000009"),
                 deleted("/line"),
@@ -206,7 +208,7 @@ class WatchesTest {
         watch.process(deleted("/line/" + ahead));
         assertThat(calls).hasValue(2);
         watch.process(deleted("/line/" + own));
-        assertThat(calls).as("its own place is gone").hasValue(3);
+        assertThat(calls).as("its own node is gone").hasValue(3);
         watch.close();
         watch.process(event(EventType.NodeDataChanged, "/line"));
         assertThat(calls).hasValue(3);
@@ -216,7 +218,7 @@ class WatchesTest {
         zk.children.removeFirst();
         LineWatch unordered = new LineWatch(session, "/line", own, UnsentZooKeeper.CZXID, calls::incrementAndGet);
         unordered.open();
-        assertThat(calls).as("an order that cannot be told").hasValue(4);
+        assertThat(calls).as("an unknown order").hasValue(4);
         unordered.close();
         unordered.open();
         assertThat(calls).as("closed before it was opened again").hasValue(4);

@@ -154,7 +154,7 @@ class ZooKeeperAccessTest {
 
     @Test
     @DisplayName(
-            "Nodes are the creator's alone if the address says so, which needs an identity, and everybody's if it says that")
+            "Nodes belong to their creator with acl=creator, which needs an identity, and are open to all clients with acl=world")
     void connect_acl_isTheAddresss() throws Exception {
         String address = fixture.connectString() + "/access-acl";
         try (LockClient nobody = LockClient.connect("zk://" + address + "?acl=creator", OPTIONS)) {
@@ -255,7 +255,7 @@ class ZooKeeperAccessTest {
     @DisplayName("A client of the user's framework that is closed while a request has no answer yet leaves no node")
     void framework_closedWhileARequestIsUnderWay_leavesNoNode(String request) throws Exception {
         FaultProxy proxy = fixture.proxies().get(0);
-        long before = timers(); // that of a creation, below, lives on for the session time-out
+        long before = timers(); // the timer of a creation below runs until the session time-out
         try (CuratorFramework framework = framework(fixture.connectString(), "")) {
             LockBackend backend =
                     ZooKeeperLocks.builder(framework).basePath("/underway").backend();
@@ -288,7 +288,7 @@ class ZooKeeperAccessTest {
 
             await().atMost(PATIENCE).until(() -> places(parent) == 0);
             assertThat(handle.getState()).isEqualTo(ZooKeeper.States.CONNECTED);
-            if (request.equals("a deletion")) { // behind a creation, it looks once more after the session time-out
+            if (request.equals("a deletion")) { // after a creation, it searches again after the session time-out
                 await().atMost(PATIENCE).until(() -> timers() <= before);
             }
         }
@@ -358,7 +358,7 @@ class ZooKeeperAccessTest {
                 .count();
     }
 
-    /** Messages of a failure and of what caused it. */
+    /** The messages of a failure and its causes. */
     private static String everything(Throwable failure) {
         List<Throwable> all = new ArrayList<>();
         for (Throwable cause = failure; cause != null; cause = cause.getCause()) {

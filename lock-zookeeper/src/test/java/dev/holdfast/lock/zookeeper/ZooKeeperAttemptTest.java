@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Request by request, how a lock is queued for, found again, handed over and given up. No server. */
+/** Queueing, recovering, handing over and giving up, request by request. No server. */
 class ZooKeeperAttemptTest {
     private final LocalTree tree = new LocalTree();
     private final LocalClient first = new LocalClient(tree, true);
@@ -70,7 +70,7 @@ class ZooKeeperAttemptTest {
         assertThat(first.zk.requests).as("asked again").containsExactly("multi " + LocalClient.path(grant));
     }
 
-    /** Why the nodes above cannot be made says more than that they are not there. */
+    /** The reason why the parent nodes cannot be created says more than that they are missing. */
     @Test
     void first_ofAName_nodesAboveAreRefused_saysThat() {
         first.zk.refuse("create CONTAINER", Code.NOAUTH);
@@ -81,7 +81,7 @@ class ZooKeeperAttemptTest {
         first.zk.refuse("create CONTAINER", Code.NODEEXISTS);
         assertThatThrownBy(() -> first.driver("a").acquire())
                 .isInstanceOf(LockUnavailableException.class)
-                .hasMessage("its nodes at /b/a were deleted 4 times in a row; see who deletes them");
+                .hasMessage("its nodes at /b/a were deleted 4 times in a row; find out who deletes them");
     }
 
     @Test
@@ -96,7 +96,7 @@ class ZooKeeperAttemptTest {
         assertThat(first.queue("a")).containsExactly(LocalClient.path(held));
     }
 
-    /** Its own attempt has ended it already. */
+    /** Its own attempt has already ended the acquisition. */
     @Test
     void attempt_behindTheEndOfItsAcquisition_isNothing() {
         first.use("a");
@@ -109,7 +109,7 @@ class ZooKeeperAttemptTest {
         assertThat(answer(ends)).isInstanceOf(AcquireResult.Busy.class);
         assertThatThrownBy(() -> answer(late))
                 .isInstanceOf(LockUnavailableException.class)
-                .hasMessage("the attempt came after its acquisition's end");
+                .hasMessage("the attempt came after the end of its acquisition");
         assertThat(first.queue("a")).hasSize(1);
     }
 
@@ -139,7 +139,7 @@ class ZooKeeperAttemptTest {
         assertThat(second.zk.requests).isEmpty();
     }
 
-    /** Whatever may have been missed meanwhile, a quorum knows. */
+    /** A quorum decides, even if events were missed. */
     @ParameterizedTest
     @EnumSource(Unproven.class)
     void second_inLine_notProven_asksAQuorum(Unproven why) {
@@ -169,7 +169,7 @@ class ZooKeeperAttemptTest {
         STATE
     }
 
-    /** Its predecessor was no holder: that it is gone means nothing but another predecessor. */
+    /** Its predecessor was not the holder: its deletion only means a new predecessor. */
     @Test
     void third_inLine_whoseNeighbourGivesUp_watchesTheNextOne() {
         first.use("a");
@@ -255,7 +255,7 @@ class ZooKeeperAttemptTest {
         assertThat(first.queue("a")).isEmpty();
     }
 
-    /** It would be in its owner's own way. */
+    /** The second node would block its own owner. */
     @Test
     void creation_thatWasCarriedOutTwice_keepsTheFirst() {
         first.use("a");
@@ -301,11 +301,14 @@ class ZooKeeperAttemptTest {
         first.zk.onCreated = tree::delete;
         assertThatThrownBy(() -> first.driver("a").acquire())
                 .isInstanceOf(LockUnavailableException.class)
-                .hasMessage("its nodes at /b/a were deleted 4 times in a row; see who deletes them");
+                .hasMessage("its nodes at /b/a were deleted 4 times in a row; find out who deletes them");
         assertThat(first.zk.requests("create EPHEMERAL")).hasSize(4);
     }
 
-    /** A reader waits for writers alone, a writer for everybody; only one who has nobody else before it knows its turn by one deletion. */
+    /**
+     * A reader waits only for writers, a writer for all nodes ahead. Only a waiter behind a single node is granted by
+     * one deletion.
+     */
     @Test
     void shares_waitForWritersAlone() {
         Grant one = first.driver("s", Demand.SHARED).acquire();
@@ -329,11 +332,14 @@ class ZooKeeperAttemptTest {
         writer.acquireQueued();
     }
 
-    /** After two in a row, the answer to the creation alone tells; and where somebody came between, the queue is listed behind it. */
+    /**
+     * After two acquisitions in a row, the answer to the creation is enough. If another node was created in between,
+     * the queue is listed.
+     */
     @Test
     void own_again_isProvenByItsCreationAlone() {
         first.use("a");
-        tree.nodes.get("/b/a").created = 1_000; // a name that has been used for long
+        tree.nodes.get("/b/a").created = 1_000; // a name with many writes
         for (int i = 0; i < 2; i++) {
             first.use("a");
         }
@@ -363,7 +369,7 @@ class ZooKeeperAttemptTest {
                         create(driver), "create PERSISTENT /b", "create CONTAINER /b/a", create(driver), "list /b/a");
     }
 
-    /** In the new one, somebody else's node is before the one that looks like the next. */
+    /** In the new container, another node is before the one that looks like the successor. */
     @Test
     void container_isGone_andTheNextOneHasComeToTheNextSequence_isListed() {
         first.use("a");

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** No grant is longer than the session surely lives on. */
+/** No grant is longer than its session is certain to live. */
 class ZooKeeperCertaintyTest {
     private static final int SESSION_MILLIS = 6_000;
     private static final long CERTAIN_MILLIS = 4_000;
@@ -59,7 +59,7 @@ class ZooKeeperCertaintyTest {
         release(first, grant);
     }
 
-    /** It is granted without a new write, so its session is certain only from the write that queued it. */
+    /** The grant needs no new write, so its session is certain only from the write that queued it. */
     @Test
     void grant_byAListing_isShorterByTheAgeOfItsWrite() {
         Grant held = acquire(second, "listed");
@@ -71,7 +71,7 @@ class ZooKeeperCertaintyTest {
         assertIsShorterByTheAge(waiter, afterWriteNanos);
     }
 
-    /** What was certain was less at the grant, and is as much as ever at the next write. */
+    /** The certain time was shorter at the grant, and is complete again after the next write. */
     @Test
     void renewal_ofAGrantThatWasShorter_isTwoThirdsOfTheSession() {
         Grant held = acquire(second, "shorter");
@@ -88,7 +88,7 @@ class ZooKeeperCertaintyTest {
         release(patient, grant);
     }
 
-    /** Likewise where the deletion of the holder's node alone means that the lock is its own. */
+    /** The same if the grant follows from the deletion of the holder's node. */
     @Test
     void grant_byAHandOff_isShorterByTheAgeOfTheLastWrite() {
         Grant held = acquire(second, "handed off");
@@ -104,7 +104,10 @@ class ZooKeeperCertaintyTest {
         subscription.close();
     }
 
-    /** After that age, it would confirm the session by a write of its own: with a minute's session, not before ten seconds. */
+    /**
+     * After that age, the client would confirm its session by a write: with a session of a minute, not before ten
+     * seconds.
+     */
     private static void assertIsShorterByTheAge(BackendDriver waiter, long afterWriteNanos) {
         long certainMillis = patient.session().certainMillis();
         await().pollInterval(Duration.ofMillis(5)).until(() -> ageMillis(afterWriteNanos) >= 100);
@@ -118,16 +121,16 @@ class ZooKeeperCertaintyTest {
         release(patient, ((AcquireResult.Granted) answer).grant());
     }
 
-    /** Its predecessor is gone, and so is its own node, of which it has not heard since nothing watches it. */
+    /** Its predecessor is gone, and so is its own node, which it has not noticed because the node is not watched. */
     @Test
     void handOff_ownNodeIsGoneUnwatched_isNotGrantedOnIt() throws Exception {
         Grant held = acquire(second, "own node gone");
         BackendDriver waiter = BackendDriver.of(patient, "own node gone");
         waiter.queueUp();
         ZooKeeperAcquisition node = (ZooKeeperAcquisition) waiter.ticket();
-        fixture.administrator().delete(node.place.path(), -1);
+        fixture.administrator().delete(node.lockNode.path(), -1);
         release(second, held);
-        node.gone = node.predecessor; // as its watch tells
+        node.gone = node.predecessor; // as its watch reports
         Grant rival = acquire(second, "own node gone");
 
         waiter.assertBusy();

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a user sees when its process is cut off for longer or shorter than the session. */
+/** What a caller sees while its process is cut off, for less or more than the session time-out. */
 class ZooKeeperClientFaultTest {
 
     private static ZooKeeperFixture fixture;
@@ -158,7 +158,7 @@ class ZooKeeperClientFaultTest {
             try {
                 client.lock("716").tryAcquire(Duration.ofMillis(300));
             } catch (dev.holdfast.lock.LockUnavailableException e) {
-                // Nothing is known, which is an answer within the deadline as well.
+                // The outcome is unknown, which is also an answer within the deadline.
             }
             assertThat(client.lock("716").isHeldByCurrentThread()).isFalse();
             assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(10));
@@ -240,7 +240,7 @@ class ZooKeeperClientFaultTest {
     }
 
     @Test
-    @DisplayName("A client that is closed while a lock of it lingers leaves no place in another lock's queue")
+    @DisplayName("A client that is closed while one of its locks lingers leaves no node in another lock's queue")
     void close_whileALockLingers_leavesNoPlaceInAQueue() throws Exception {
         try (ZooKeeperLockBackend other = fixture.directBackend()) {
             Grant held = acquire(other, "queue");

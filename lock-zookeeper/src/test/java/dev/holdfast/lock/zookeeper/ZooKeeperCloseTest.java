@@ -20,7 +20,7 @@ import org.apache.zookeeper.ZooDefs;
 import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.Test;
 
-/** What a client that is closed still does, and when it lets go of a framework. No server. */
+/** What a closed client still does, and when it closes a framework. No server. */
 class ZooKeeperCloseTest {
     private final LocalTree tree = new LocalTree();
 
@@ -52,7 +52,7 @@ class ZooKeeperCloseTest {
         servers.join();
     }
 
-    /** Their silence has cost the caller its time already. */
+    /** The caller has already waited its time for the servers. */
     @Test
     void own_withARequestUnderWay_doesNotWaitForTheServers() throws Exception {
         CountDownLatch closing = new CountDownLatch(1);
@@ -77,7 +77,7 @@ class ZooKeeperCloseTest {
         closing.countDown();
     }
 
-    /** What is held is left to its lease, such as a lock within its minHold; nobody is told of it any more. */
+    /** Held locks are left to their leases, for instance within their minHold; their holders get no more reports. */
     @Test
     void own_thatHolds_staysUntilThat_andLeavesTheQueues() throws Exception {
         LocalClient client = new LocalClient(tree, true);
@@ -94,7 +94,7 @@ class ZooKeeperCloseTest {
         soon().until(() -> client.queue("ends").isEmpty());
         assertThat(ZooKeeperAcquisition.of(ends).loss()).isNotNull();
         client.curator.tell(KeeperState.Disconnected);
-        assertThat(client.told).as("suspect").noneMatch(line -> line.startsWith("suspect"));
+        assertThat(client.reports).as("suspect").noneMatch(line -> line.startsWith("suspect"));
         client.curator.tell(KeeperState.SyncConnected);
         assertThat(client.curator.closers).isEmpty();
         assertThat(client.curator.listeners).hasSize(1);
@@ -141,7 +141,7 @@ class ZooKeeperCloseTest {
         assertThat(client.curator.listeners).isEmpty();
     }
 
-    /** The end of the session ends all that is to be removed in it. */
+    /** The end of the session ends all pending deletions in it. */
     @Test
     void anothers_sessionEnds_stops() throws Exception {
         LocalClient client = new LocalClient(tree, false);
@@ -155,7 +155,7 @@ class ZooKeeperCloseTest {
         assertThat(client.curator.listeners).isEmpty();
     }
 
-    /** The creation was still on its way when it was looked for: the session lives on, and would keep its node for ever. */
+    /** The creation arrived after the search: the session goes on, and would keep the node forever. */
     @Test
     void anothers_creationComesBehindTheClose_isDeleted() throws Exception {
         LocalClient client = new LocalClient(tree, false);

@@ -5,7 +5,7 @@ import dev.holdfast.lock.testkit.server.WrongPorts;
 import dev.holdfast.lock.testkit.server.ZooKeeperServer;
 import org.junit.jupiter.api.Test;
 
-/** What is said of addresses that do not lead to ZooKeeper: its own client says nothing of them. */
+/** The messages for addresses that do not lead to ZooKeeper; its own client has none. */
 final class ZooKeeperConnectTest {
 
     @Test

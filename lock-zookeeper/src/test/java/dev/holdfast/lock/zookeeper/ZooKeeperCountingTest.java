@@ -61,7 +61,7 @@ class ZooKeeperCountingTest {
     }
 
     @Test
-    @DisplayName("A lock that nobody else wants costs one request after a while, its release one")
+    @DisplayName("An uncontended lock costs one request after a while, its release one")
     void acquire_ownLast_one() throws Exception {
         release(first, acquire(first, "own"));
         fixture.keep("own");
@@ -121,7 +121,7 @@ class ZooKeeperCountingTest {
     }
 
     @Test
-    @DisplayName("The second in line takes over without a request if its session was confirmed of late")
+    @DisplayName("The second in line takes over without a request if its session was confirmed recently")
     void handOff_secondInLine_noRequest() throws Exception {
         Grant grant = acquire(first, "hand-off");
         BackendDriver waiter = BackendDriver.of(second, "hand-off");
@@ -142,7 +142,7 @@ class ZooKeeperCountingTest {
     }
 
     @Test
-    @DisplayName("The second in line takes over with one request if its session was not confirmed of late")
+    @DisplayName("The second in line takes over with one request if its session was not confirmed recently")
     void handOff_longWait_oneRequest() throws Exception {
         try (ZooKeeperLockBackend patient = fixture.newBackend(ZooKeeperFixture.SESSION_MILLIS)) {
             Grant grant = acquire(first, "long");
@@ -199,7 +199,7 @@ class ZooKeeperCountingTest {
     }
 
     @Test
-    @DisplayName("A renewal of 150 grants costs one request, and a watch each the first time")
+    @DisplayName("A renewal of 150 grants costs one request, and one watch for each grant the first time")
     void renew_many_oneRequest() throws Exception {
         List<Grant> grants = new ArrayList<>();
         for (int i = 0; i < 150; i++) {
@@ -219,11 +219,11 @@ class ZooKeeperCountingTest {
 
     private static boolean armed(BackendDriver waiter) {
         ZooKeeperAcquisition node = (ZooKeeperAcquisition) waiter.ticket();
-        return session(waiter).watches().isArmed(node.place.path())
+        return session(waiter).watches().isArmed(node.lockNode.path())
                 && session(waiter).watches().isArmed(node.predecessor.path());
     }
 
     private static Session session(BackendDriver waiter) {
-        return ((ZooKeeperAcquisition) waiter.ticket()).place.session();
+        return ((ZooKeeperAcquisition) waiter.ticket()).lockNode.session();
     }
 }

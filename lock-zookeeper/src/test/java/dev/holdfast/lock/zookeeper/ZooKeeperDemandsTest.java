@@ -24,7 +24,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** What shares and permits cost, whom they call, and what is on the servers. */
+/** The cost of shares and permits, their notifications, and their nodes.  */
 class ZooKeeperDemandsTest {
     private static final int SESSION_MILLIS = 60_000;
     private static final AtomicInteger NAMES = new AtomicInteger();
@@ -122,7 +122,7 @@ class ZooKeeperDemandsTest {
     }
 
     @Test
-    @DisplayName("A release of three permits calls the three that have room, and nobody else")
+    @DisplayName("A release of three permits wakes only the three waiters that have room")
     void release_ofPermits_callsThoseWithRoom() {
         String name = newName();
         List<Subscription> subscriptions = new ArrayList<>();
@@ -152,7 +152,7 @@ class ZooKeeperDemandsTest {
     }
 
     @Test
-    @DisplayName("A release of a writer calls the readers behind it, and not those behind the next writer")
+    @DisplayName("A release of a writer wakes the readers behind it, and not those behind the next writer")
     void release_ofAWriter_callsTheReadersBehindIt() {
         String name = newName();
         List<Subscription> subscriptions = new ArrayList<>();
@@ -203,7 +203,7 @@ class ZooKeeperDemandsTest {
     }
 
     @Test
-    @DisplayName("A waiter for permits hears of room that was made while it was cut off")
+    @DisplayName("A waiter for permits is notified of room that was made while it was cut off")
     void waiter_cutOff_hearsOfRoomAfterwards() {
         String name = newName();
         try (ZooKeeperLockBackend away = fixture.newBackend(SESSION_MILLIS);
@@ -225,7 +225,7 @@ class ZooKeeperDemandsTest {
     }
 
     @Test
-    @DisplayName("A listing tells holders from waiters")
+    @DisplayName("A listing distinguishes holders from waiters")
     void list_tellsHoldersFromWaiters() {
         String name = newName();
         driver(first, name, permits(1, 2)).acquire();

@@ -53,7 +53,7 @@ class ZooKeeperEnsembleFaultTest {
     }
 
     @Test
-    @DisplayName("A killed leader ends no grant, and whoever waits gets its turn with a higher token")
+    @DisplayName("A killed leader ends no grant, and the waiter is granted with a higher token")
     void leaderKilled_grantsSurvive() throws Exception {
         Grant grant = acquire(first, "leader");
         BackendDriver waiter = BackendDriver.of(second, "leader");
@@ -82,7 +82,7 @@ class ZooKeeperEnsembleFaultTest {
     }
 
     @Test
-    @DisplayName("A restart of the whole ensemble within the session ends no grant, and tokens go on rising")
+    @DisplayName("A restart of the whole ensemble within the session ends no grant, and tokens keep increasing")
     void ensembleRestarted_grantsSurvive() throws Exception {
         Grant grant = acquire(first, "restart");
 
@@ -111,7 +111,7 @@ class ZooKeeperEnsembleFaultTest {
             }
             try {
                 // The leader still answers the read, but cannot have a quorum confirm the write.
-                assertThat(answer(atLeader.session().exists(((ZooKeeperAcquisition) grant.handle()).place.path())))
+                assertThat(answer(atLeader.session().exists(((ZooKeeperAcquisition) grant.handle()).lockNode.path())))
                         .isNotNull();
                 assertThat(renew(atLeader, grant)).isInstanceOf(RenewResult.Unknown.class);
             } finally {

@@ -54,7 +54,7 @@ class ZooKeeperEnsureTest {
     }
 
     @Test
-    @DisplayName("A lost lease is told as lost, whatever is asked of it")
+    @DisplayName("A lost lease is reported as lost by every method")
     void ensure_afterTheSessionEnded_isLost() throws Exception {
         try (LockClient client = connect(4_000)) {
             Lease lease = client.lock("gone").acquire();

@@ -24,16 +24,16 @@ import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
 
-/** One server or an ensemble, each server behind a proxy of its own. */
+/** One server or an ensemble, each server behind its own proxy. */
 final class ZooKeeperFixture implements LockFixture {
 
     /** Long enough for a busy machine, short enough for a test that waits for its end. */
     static final int SESSION_MILLIS = 6_000;
 
-    /** How long something may take that should take milliseconds, on a machine that is busy. */
+    /** A bound for operations that take milliseconds on an idle machine. */
     static final Duration PATIENCE = Duration.ofSeconds(30);
 
-    /** What a client's default lease of 15 s asks for. */
+    /** The session time-out that a default lease of 15 s requests. */
     private static final int CONTRACT_SESSION_MILLIS = 15_000;
 
     private final ZooKeeperServer server;
@@ -138,7 +138,7 @@ final class ZooKeeperFixture implements LockFixture {
                         .backend();
     }
 
-    /** A backend that goes past the proxies. */
+    /** A backend that bypasses the proxies. */
     ZooKeeperLockBackend directBackend() {
         return (ZooKeeperLockBackend)
                 settings.apply(ZooKeeperLocks.owning(connect(server.connectString(), SESSION_MILLIS)))
@@ -146,7 +146,7 @@ final class ZooKeeperFixture implements LockFixture {
                         .backend();
     }
 
-    /** A backend that knows one server only. */
+    /** A backend that connects to one server only. */
     ZooKeeperLockBackend backendAt(int index, int sessionMillis) {
         String address = server.connectString().split(",")[index];
         return (ZooKeeperLockBackend) settings.apply(ZooKeeperLocks.owning(connect(address, sessionMillis)))
@@ -173,7 +173,7 @@ final class ZooKeeperFixture implements LockFixture {
         return EnumSet.allOf(Demand.Kind.class);
     }
 
-    /** As an administrator who deletes the holder's node. */
+    /** Deletes the holder's node, like an administrator. */
     @Override
     public void expire(String name) throws Exception {
         List<SequentialNode> queue = queue(name);

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** A waiter that gives up leaves no node: at once, or at once after its client is connected again, and not by a time-out. */
+/** A waiter that gives up leaves no node: immediately, or as soon as its client is connected again. */
 class ZooKeeperGiveUpTest {
     private static final Duration AT_ONCE = Duration.ofSeconds(4);
     private static final String NAME = "given up";

@@ -11,7 +11,7 @@ import org.apache.zookeeper.ZooKeeper;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** What makes a grant, beside the turn: a token, a session that lives, a lease. No server. */
+/** The conditions of a grant, apart from the order of the queue: a token, a living session, a lease. No server. */
 class ZooKeeperGrantTest {
     private final LocalTree tree = new LocalTree();
     private final LocalClient first = new LocalClient(tree, true);
@@ -48,7 +48,7 @@ class ZooKeeperGrantTest {
                 .hasMessage("the session ended while it was granted");
     }
 
-    /** A lease is never longer than what is asked for, nor than the session is certain to live. */
+    /** A lease is never longer than requested, nor than the session is certain to live. */
     @Test
     void grant_isNoLongerThanItsLease() {
         first.use("a");

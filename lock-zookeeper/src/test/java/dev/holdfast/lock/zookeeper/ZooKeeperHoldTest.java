@@ -34,7 +34,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What becomes of a grant: renewed, released, suspected and lost. No server. */
+/** Grants that are renewed, released, suspected and lost. No server. */
 class ZooKeeperHoldTest {
     private final LocalTree tree = new LocalTree();
     private final LocalClient client = new LocalClient(tree, true);
@@ -74,10 +74,13 @@ class ZooKeeperHoldTest {
         Grant deleted = acquire("a");
         tree.delete(LocalClient.path(deleted));
         assertThat(release(client.backend, deleted)).isEqualTo(ReleaseResult.NOT_HELD);
-        assertThat(client.told).isEmpty();
+        assertThat(client.reports).isEmpty();
     }
 
-    /** Repeated when the session is connected again: then it was held, whichever of both has deleted it. */
+    /**
+     * The deletion is repeated when the session is connected again: the lock was held, whichever deletion removed the
+     * node.
+     */
     @ParameterizedTest
     @EnumSource(LocalZooKeeper.Fault.class)
     void release_withoutAnAnswer_isRepeated(LocalZooKeeper.Fault fault) {
@@ -97,7 +100,7 @@ class ZooKeeperHoldTest {
         assertThat(client.zk.requests).containsExactly("delete " + path, "delete " + path);
         assertThat(client.queue("a")).isEmpty();
         client.curator.tell(KeeperState.SyncConnected);
-        assertThat(client.zk.requests).as("settled").hasSize(2);
+        assertThat(client.zk.requests).as("after the cleanup").hasSize(2);
     }
 
     @Test
@@ -137,7 +140,7 @@ class ZooKeeperHoldTest {
                         lost(LossReason.REVOKED, "it belongs to another owner"), new RenewResult.Renewed(40_000));
         assertThat(client.zk.requests("delete")).isEmpty();
         Grant other = new Grant(grant.acquisition(), grant.token(), grant.leaseMillis(), grant.slot(), "x");
-        assertThatThrownBy(() -> release(client.backend, other)).hasMessage("the grant is not of ZooKeeper");
+        assertThatThrownBy(() -> release(client.backend, other)).hasMessage("the grant was not made by ZooKeeper");
     }
 
     @Test
@@ -158,7 +161,7 @@ class ZooKeeperHoldTest {
         assertThat(client.zk.requests).hasSize(2);
     }
 
-    /** The answer says which one is not there; the others are asked for behind it. */
+    /** The answer contains the missing node; the others are checked by another request. */
     @Test
     void renew_someAreGone_thoseAreLost() {
         List<Grant> grants = new ArrayList<>();
@@ -216,10 +219,10 @@ class ZooKeeperHoldTest {
         client.curator.handle = new LocalZooKeeper(tree);
         assertThat(renew(client.backend, grant))
                 .isEqualTo(lost(LossReason.SESSION_LOST, "the session was replaced by a new one"));
-        assertThat(client.told)
+        assertThat(client.reports)
                 .containsExactly("lost " + grant.token() + " SESSION_LOST the session was replaced by a new one");
         client.curator.tell(KeeperState.Expired);
-        assertThat(client.told).hasSize(1);
+        assertThat(client.reports).hasSize(1);
     }
 
     /** From its first renewal on; most locks are released before that. */
@@ -227,7 +230,7 @@ class ZooKeeperHoldTest {
     void node_deletedByAnother_isToldOnceItIsWatched() {
         Grant unwatched = acquire("a");
         tree.delete(LocalClient.path(unwatched));
-        assertThat(client.told).isEmpty();
+        assertThat(client.reports).isEmpty();
         BackendDriver driver = client.driver("a");
         Grant grant = driver.acquire();
         String path = LocalClient.path(grant);
@@ -235,10 +238,11 @@ class ZooKeeperHoldTest {
 
         tree.delete(path);
 
-        assertThat(client.told).containsExactly("lost " + grant.token() + " REVOKED its node " + path + " was deleted");
+        assertThat(client.reports)
+                .containsExactly("lost " + grant.token() + " REVOKED its node " + path + " was deleted");
         assertThat(renew(client.backend, grant))
                 .isEqualTo(lost(LossReason.REVOKED, "its node " + path + " was deleted"));
-        assertThat(client.told).hasSize(1);
+        assertThat(client.reports).hasSize(1);
         assertThat(driver.acquire().token()).as("begun again").isGreaterThan(grant.token());
     }
 
@@ -247,7 +251,7 @@ class ZooKeeperHoldTest {
         Grant grant = acquire("a");
         renew(client.backend, grant);
         assertThat(release(client.backend, grant)).isEqualTo(ReleaseResult.RELEASED);
-        assertThat(client.told).isEmpty();
+        assertThat(client.reports).isEmpty();
     }
 
     @Test
@@ -262,9 +266,9 @@ class ZooKeeperHoldTest {
         assertThat(calls).hasValue(1);
         client.zk.requests.clear();
         waiter.queueUp();
-        assertThat(client.zk.requests.get(0)).as("a new place").startsWith("create EPHEMERAL");
+        assertThat(client.zk.requests.get(0)).as("a new node").startsWith("create EPHEMERAL");
         assertThat(LocalClient.path(waiter)).isNotEqualTo(before);
-        assertThat(client.told).isEmpty();
+        assertThat(client.reports).isEmpty();
     }
 
     @ParameterizedTest
@@ -278,14 +282,14 @@ class ZooKeeperHoldTest {
 
         client.curator.tell(state);
 
-        assertThat(client.told).containsExactly("suspect " + grant.token() + " the connection's state is " + state);
+        assertThat(client.reports).containsExactly("suspect " + grant.token() + " the connection's state is " + state);
         assertThat(client.backend.session().isConnected()).isFalse();
         client.curator.tell(KeeperState.SyncConnected);
         assertThat(client.backend.session().isConnected()).isTrue();
-        assertThat(client.told).hasSize(1);
+        assertThat(client.reports).hasSize(1);
         release(client.backend, grant);
         client.curator.tell(state);
-        assertThat(client.told).as("of what is released").hasSize(1);
+        assertThat(client.reports).as("of what is released").hasSize(1);
     }
 
     @Test
@@ -296,30 +300,30 @@ class ZooKeeperHoldTest {
         AtomicInteger calls = new AtomicInteger();
         client.backend.subscribe(waiter.ticket(), calls::incrementAndGet);
         client.curator.tell(KeeperState.Expired);
-        assertThat(client.told).as("of a session that goes on").isEmpty();
+        assertThat(client.reports).as("of a session that goes on").isEmpty();
         client.zk.state = ZooKeeper.States.CLOSED;
 
         client.curator.tell(KeeperState.Expired);
 
-        assertThat(client.told)
+        assertThat(client.reports)
                 .containsExactly("lost " + grant.token() + " SESSION_LOST the server has ended the session: Expired");
         assertThat(calls).hasValue(1);
         client.curator.tell(KeeperState.Expired);
-        assertThat(client.told).hasSize(1);
+        assertThat(client.reports).hasSize(1);
         assertThat(release(client.backend, grant)).isEqualTo(ReleaseResult.NOT_HELD);
         assertThatThrownBy(() -> client.driver("a").acquire())
                 .isInstanceOf(LockUnavailableException.class)
                 .hasMessage("the ZooKeeper session has just ended; try again with the next one");
     }
 
-    /** The session would keep it for ever. */
+    /** The session would keep it forever. */
     @Test
     void lease_thatIsNotRenewed_endsOnTheServersToo() {
         Grant stays = acquire("stays");
         Grant ends = BackendDriver.of(client.backend, "a", 1).acquire();
         Grant later = BackendDriver.of(client.backend, "later", 30).acquire();
         soon().until(() -> client.queue("a").isEmpty() && client.queue("later").isEmpty());
-        assertThat(client.told)
+        assertThat(client.reports)
                 .containsExactlyInAnyOrder(
                         "lost " + ends.token() + " EXPIRED its lease ended without a renewal",
                         "lost " + later.token() + " EXPIRED its lease ended without a renewal");

@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a builder takes, and where and whose the nodes are. No server. */
+/** The values of a builder, and the paths and owners of nodes. No server. */
 class ZooKeeperLocksTest {
     private final LocalTree tree = new LocalTree();
     private final LocalCurator curator = new LocalCurator(new LocalZooKeeper(tree));
@@ -85,7 +85,7 @@ class ZooKeeperLocksTest {
         assertThatThrownBy(() -> builder().basePath(null)).hasMessage("basePath must not be null");
         assertThatThrownBy(() -> ZooKeeperLocks.builder(null)).hasMessage("client must not be null");
         assertThatThrownBy(() -> builder().acl(List.of()))
-                .hasMessage("the access control list is empty; name who may do what");
+                .hasMessage("the access control list is empty; name the identities and their permissions");
     }
 
     @ParameterizedTest

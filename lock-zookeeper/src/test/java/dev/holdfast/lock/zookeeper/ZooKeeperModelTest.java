@@ -29,9 +29,10 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * Each request to a real server is a step of models/zookeeper.table, of which the Promela model is made: three contenders in any
- * order, each with a session of its own, requests of acquisitions that have ended, and sessions that the server ends. The queue is
- * read before and after each step. As in the model, a contender's part ends with its session; then another one begins.
+ * Each request to a real server is a step of models/zookeeper.table, from which the Promela model is made: three
+ * contenders in any order, each with its own session, requests of ended acquisitions, and sessions that the server
+ * ends. The queue is read before and after each step. As in the model, a contender ends with its session; then another
+ * one starts.
  */
 final class ZooKeeperModelTest {
     private static final int STEPS = 300;
@@ -44,7 +45,7 @@ final class ZooKeeperModelTest {
     private final List<Contender> contenders = new ArrayList<>();
     private ZooKeeperFixture fixture;
 
-    /** A client and its present acquisition. */
+    /** A client and its current acquisition. */
     private final class Contender implements AutoCloseable {
         final FaultProxy proxy = fixture.proxies().get(0).another();
         final ZooKeeperLockBackend backend = (ZooKeeperLockBackend) fixture.newBackend(List.of(proxy));
@@ -64,7 +65,7 @@ final class ZooKeeperModelTest {
             return driver.acquisition().owner().toString();
         }
 
-        /** What is held would keep the session beyond the backend's end, and the server is stopped then. */
+        /** A held lock would keep the session longer than the backend, and the server is stopped then. */
         @Override
         public void close() throws Exception {
             if (grant != null) {
@@ -77,7 +78,7 @@ final class ZooKeeperModelTest {
 
     /** The nodes in the queue, in their order. */
     private record Seen(List<String> queue) {
-        String place(String owner) {
+        String lockNode(String owner) {
             return queue.isEmpty() || queue.get(0).startsWith(owner) ? "first" : "behind";
         }
 
@@ -117,7 +118,7 @@ final class ZooKeeperModelTest {
             boolean over = i % END_OF_SESSION == 0;
             String event = EVENTS.get(over ? i / END_OF_SESSION % EVENTS.size() : random.nextInt(EVENTS.size()));
             Contender asking = contenders.get(random.nextInt(contenders.size()));
-            if (event.equals("renew") || event.equals("release")) { // asked for by one who was granted
+            if (event.equals("renew") || event.equals("release")) { // sent by a client that was granted
                 asking = contenders.stream()
                         .filter(one -> one.grant != null)
                         .findAny()
@@ -141,7 +142,7 @@ final class ZooKeeperModelTest {
                 .isPositive();
     }
 
-    /** A server that grants what is held is refused by the comparison. */
+    /** The comparison refuses a server that grants a held lock. */
     @Test
     void brokenServer_isRefused() throws Exception {
         ModelTrace trace = ModelTrace.of(TABLE);
@@ -159,13 +160,16 @@ final class ZooKeeperModelTest {
     private void take(ModelTrace trace, String event, Contender asking) throws Exception {
         Seen before = look();
         if (event.equals("attempt") && before.mine(asking.owner()).isEmpty() && random.nextBoolean()) {
-            asking.begin(); // or the same acquisition once more
+            asking.begin(); // or repeats the same acquisition
         }
         String answer = send(event, asking);
         trace.add(step(event, "lives", asking.owner(), before, answer, look()));
     }
 
-    /** A request that is on its way when the server ends the session; any but an attempt is made when the client knows that. */
+    /**
+     * A request that is in flight when the server ends the session. Requests other than attempts are sent when the
+     * client has noticed the end.
+     */
     private void takeAfterEnd(ModelTrace trace, String event, Contender asking) throws Exception {
         Session former = asking.backend.session();
         String answer;
@@ -211,7 +215,7 @@ final class ZooKeeperModelTest {
                     asking.grant = granted.grant();
                     return "granted";
                 }
-                asking.grant = null; // of this acquisition's former round, if any
+                asking.grant = null; // of an earlier attempt of this acquisition, if any
                 return "busy";
             }
             case "renew" -> {
@@ -231,7 +235,7 @@ final class ZooKeeperModelTest {
         }
     }
 
-    /** The server hears of a live session all the time, by pings if by nothing else. One that is over stays over. */
+    /** Pings keep a live session alive. An ended session stays ended. */
     private static ModelTrace.Step step(
             String event, String session, String owner, Seen before, String answer, Seen after) {
         List<String> mine = after.mine(owner);
@@ -241,7 +245,7 @@ final class ZooKeeperModelTest {
                 !othersStay ? "others" : mine.equals(before.mine(owner)) ? "same" : mine.isEmpty() ? "gone" : "made";
         return new ModelTrace.Step(
                 event,
-                Map.of("session", session, "node", before.node(owner), "place", before.place(owner)),
+                Map.of("session", session, "node", before.node(owner), "place", before.lockNode(owner)),
                 answer,
                 Map.of("node", Set.of(node), "session", Set.of(session.equals("lives") ? "heard" : "same")));
     }

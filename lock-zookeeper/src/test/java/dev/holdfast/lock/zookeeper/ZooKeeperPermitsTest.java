@@ -26,7 +26,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** A slot has one holder, whatever comes late or outlives its session's view. */
+/** A slot has one holder, even with late requests and stale sessions. */
 class ZooKeeperPermitsTest {
     private static final int SHORT_SESSION_MILLIS = 4_000;
     private static final int SESSION_MILLIS = 60_000;
@@ -54,12 +54,12 @@ class ZooKeeperPermitsTest {
         return BackendDriver.of(backend, name, new Demand.Permits(permits, limit), BackendDriver.LEASE_MILLIS);
     }
 
-    /** Everybody who holds permits, by what each was told and by what the store says. */
+    /** Checks all holders of permits, by their grants and by the listing of the store. */
     private static void assertSlotsApart(String name, Grant... held) {
         assertThat(held).extracting(Grant::slot).as("slots that are held").doesNotHaveDuplicates();
-        List<HolderInfo> told = BackendDriver.holders(others, name);
+        List<HolderInfo> reports = BackendDriver.holders(others, name);
         for (Grant grant : held) {
-            assertThat(told)
+            assertThat(reports)
                     .as("holders, of which one has token %s", grant.token())
                     .anySatisfy(holder -> {
                         assertThat(holder.token()).isEqualTo(grant.token());
@@ -78,7 +78,7 @@ class ZooKeeperPermitsTest {
             AcquisitionId acquisition = new AcquisitionId(name, OwnerId.random(), new Demand.Permits(1, 3));
             BackendDriver.of(moves, acquisition, BackendDriver.LEASE_MILLIS).acquire();
 
-            // The client gives its session up, and asks again in the next one, before the servers end the former one.
+            // The client gives up its session and asks again in the next one, before the servers end the former one.
             Session former = moves.session();
             Faults.expireByClient(moves);
             await().atMost(PATIENCE).ignoreExceptions().until(() -> moves.session() != former);
@@ -97,7 +97,7 @@ class ZooKeeperPermitsTest {
     }
 
     @Test
-    @DisplayName("A waiter whose place was deleted hears of room at its next place, although it subscribed once")
+    @DisplayName("A waiter whose node was deleted is notified of room for its next node, although it subscribed once")
     void waiter_atAnotherPlace_hearsOfRoom() throws Exception {
         String name = newName();
         Grant held = driver(others, name, 1, 1).acquire();
@@ -107,7 +107,7 @@ class ZooKeeperPermitsTest {
             ZooKeeperAcquisition node = (ZooKeeperAcquisition) waiter.ticket();
             AtomicInteger calls = new AtomicInteger();
             Subscription subscription = waits.subscribe(node, calls::incrementAndGet);
-            fixture.administrator().delete(node.place.path(), -1);
+            fixture.administrator().delete(node.lockNode.path(), -1);
             await().atMost(PATIENCE).until(() -> calls.get() > 0);
             waiter.queueUp();
             calls.set(0);
@@ -120,13 +120,13 @@ class ZooKeeperPermitsTest {
     }
 
     @Test
-    @DisplayName("A request for a slot that comes when its acquisition has got another one changes nothing")
+    @DisplayName("A late request for a slot changes nothing when its acquisition already has another one")
     void slot_askedForLate_isNotHadBesideAnother() throws Exception {
         slotAskedForLate(true);
     }
 
     @Test
-    @DisplayName("A request for a slot that comes before it is repeated gives the slot that the repetition tells")
+    @DisplayName("A request for a slot that arrives before its repetition gives the slot that the repetition reports")
     void slot_askedForLate_isHadOnce() throws Exception {
         slotAskedForLate(false);
     }
@@ -151,7 +151,7 @@ class ZooKeeperPermitsTest {
             }
             requests.deliver();
             assertThat(requests.awaitDelivered(PATIENCE)).isTrue();
-            // Behind the late request in the server's order, as far as it still takes requests of that connection.
+            // Follows the late request in the order of the server, if it still accepts requests of that connection.
             fixture.administrator().sync("/", (rc, path, context) -> {}, null);
             release(others, driver(others, newName(), 1, 1).acquire());
             if (again == null) {
@@ -168,7 +168,7 @@ class ZooKeeperPermitsTest {
         }
     }
 
-    /** Lets the listing come back and keeps back what is sent then, which takes the slot. */
+    /** Delivers the listing and holds back the next request, which acquires the slot. */
     private static LateBytes sendUpToTheSlot(FaultProxy proxy, BackendDriver driver) throws Exception {
         LateBytes replies = proxy.keepBack(Direction.TO_CLIENT);
         CompletionStage<AcquireResult> sent = driver.send(BackendDriver.WAIT_MILLIS);

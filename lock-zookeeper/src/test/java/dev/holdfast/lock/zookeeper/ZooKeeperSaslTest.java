@@ -30,11 +30,11 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Clients that authenticate by SASL (DIGEST-MD5), of which their address says nothing. */
+/** Clients that authenticate by SASL (DIGEST-MD5), which their address does not mention. */
 class ZooKeeperSaslTest {
 
     private static final String MODULE = "org.apache.zookeeper.server.auth.DigestLoginModule";
-    /** It forbids DIGEST-MD5, which needs no other server than this one. */
+    /** It forbids DIGEST-MD5, which needs no other server. */
     private static final String FIPS = "zookeeper.fips-mode";
 
     private static final String JAAS_FILE = "java.security.auth.login.config";
@@ -77,7 +77,7 @@ class ZooKeeperSaslTest {
         loginBy("Client", MODULE, Map.of("username", user, "password", user + "-secret"));
     }
 
-    /** As the file that {@code java.security.auth.login.config} names would say it. */
+    /** The content of the file that {@code java.security.auth.login.config} names. */
     private static void loginBy(String configured, String module, Map<String, String> options) {
         Configuration.setConfiguration(new Configuration() {
             @Override
@@ -123,7 +123,7 @@ class ZooKeeperSaslTest {
         return LockClient.connect("zk://" + server.connectString() + base, OPTIONS);
     }
 
-    /** What the node of the base path lets whom do. */
+    /** The ACL of the base path. */
     private static List<ACL> aclOf(String base) throws Exception {
         loginAs("owner");
         try (CuratorFramework asOwner =
@@ -147,7 +147,7 @@ class ZooKeeperSaslTest {
     }
 
     @Test
-    @DisplayName("They are everybody's if the address says so")
+    @DisplayName("They are open to all clients with acl=world")
     void connect_bySaslWithAclWorld_nodesAreEverybodys() throws Exception {
         try (LockClient owner = connect("owner", "/shared?acl=world");
                 LockClient other = connect("other", "/shared?acl=world")) {
@@ -159,7 +159,7 @@ class ZooKeeperSaslTest {
     }
 
     @Test
-    @DisplayName("A client without an identity makes nodes for everybody")
+    @DisplayName("A client without an identity creates nodes that are open to all clients")
     void connect_withoutIdentity_nodesAreEverybodys() throws Exception {
         try (LockClient nobody = LockClient.connect("zk://" + server.connectString() + "/open", OPTIONS)) {
             nobody.lock("ours").acquire().close();
@@ -169,7 +169,7 @@ class ZooKeeperSaslTest {
     }
 
     @Test
-    @DisplayName("A client whose login fails makes no nodes for everybody")
+    @DisplayName("A client whose login fails creates no open nodes")
     void connect_loginFails_isRefused() throws Exception {
         loginBy("Client", FailingLogin.class.getName(), Map.of());
 
@@ -197,7 +197,8 @@ class ZooKeeperSaslTest {
     }
 
     @Test
-    @DisplayName("A client that is told not to use SASL has no identity, and makes nodes for everybody")
+    @DisplayName(
+            "A client that is configured without SASL has no identity, and creates nodes that are open to all clients")
     void connect_saslSwitchedOff_nodesAreEverybodys() throws Exception {
         loginBy("Client", FailingLogin.class.getName(), Map.of());
         System.setProperty(ZKClientConfig.ENABLE_CLIENT_SASL_KEY, "false");

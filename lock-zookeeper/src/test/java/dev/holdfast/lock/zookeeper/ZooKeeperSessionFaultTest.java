@@ -66,7 +66,8 @@ class ZooKeeperSessionFaultTest {
     }
 
     @Test
-    @DisplayName("A session that the server ends while it holds is told once, and its next grant has a higher token")
+    @DisplayName(
+            "A session that the server ends while it holds is reported once, and its next grant has a higher token")
     void expired_midHold_lostOnce() throws Exception {
         Grant grant = acquire(first, "mid-hold");
 
@@ -83,7 +84,7 @@ class ZooKeeperSessionFaultTest {
     }
 
     @Test
-    @DisplayName("A session that ends while it waits is woken, queues anew and gets its turn")
+    @DisplayName("A session that ends while it waits is woken, queues again and is granted")
     void expired_midWait_queuesAnew() throws Exception {
         Grant grant = acquire(second, "mid-wait");
         BackendDriver waiter = BackendDriver.of(first, "mid-wait");
@@ -120,18 +121,18 @@ class ZooKeeperSessionFaultTest {
         proxy().resetAll();
         proxy().pass();
 
-        // Whether or not the server has noticed yet, nobody holds by a node of the old session.
+        // Even if the server has not noticed yet, no client holds by a node of the old session.
         Grant next = waiter.awaitThroughFailures(PATIENCE);
         assertThat(next.token()).isGreaterThan(grant.token());
         ZooKeeperAcquisition node = (ZooKeeperAcquisition) next.handle();
-        assertThat(fixture.administrator().exists(node.place.path(), false).getEphemeralOwner())
+        assertThat(fixture.administrator().exists(node.lockNode.path(), false).getEphemeralOwner())
                 .isEqualTo(first.session().id());
-        assertThat(fixture.queue("604").get(0).name()).isEqualTo(node.place.child());
+        assertThat(fixture.queue("604").get(0).name()).isEqualTo(node.lockNode.child());
         assertThat(listener.lost).containsExactly(grant.token() + " SESSION_LOST");
     }
 
     @Test
-    @DisplayName("CURATOR-604: the holder's own node of the old session blocks it like anybody else's until it is gone")
+    @DisplayName("CURATOR-604: the holder's own node of the old session blocks it like any other node until it is gone")
     void dyingSession_oldNodeStillThere_isBusy() throws Exception {
         acquire(first, "604 holder");
         Session old = first.session();
@@ -174,7 +175,7 @@ class ZooKeeperSessionFaultTest {
         proxy().resetAll();
         assertThatThrownBy(() -> answer(lost)).isInstanceOf(LockUnavailableException.class);
 
-        // Whichever it answers: the repetition in the background may have settled it already.
+        // Either answer is correct: the repetition in the background may have removed the node already.
         await().atMost(PATIENCE)
                 .ignoreExceptionsInstanceOf(LockUnavailableException.class)
                 .until(() -> release(first, grant), answer -> true);
@@ -198,7 +199,7 @@ class ZooKeeperSessionFaultTest {
 
         Grant grant = driver.awaitThroughFailures(PATIENCE);
 
-        assertThat(((ZooKeeperAcquisition) grant.handle()).place.child()).isEqualTo(node);
+        assertThat(((ZooKeeperAcquisition) grant.handle()).lockNode.child()).isEqualTo(node);
         assertThat(fixture.entries("lost reply")).isEqualTo(1);
         release(first, grant);
         assertThat(fixture.entries("lost reply")).isZero();
@@ -233,14 +234,14 @@ class ZooKeeperSessionFaultTest {
         fixture.administrator().delete(old, -1);
         Grant grant = driver.awaitThroughFailures(PATIENCE);
 
-        assertThat(((ZooKeeperAcquisition) grant.handle()).place.child()).isEqualTo(node);
+        assertThat(((ZooKeeperAcquisition) grant.handle()).lockNode.child()).isEqualTo(node);
         assertThat(fixture.entries("older")).isEqualTo(1);
         release(first, grant);
         assertThat(fixture.entries("older")).isZero();
     }
 
     @Test
-    @DisplayName("A creation that was repeated leaves one node: the others would be in its owner's own way")
+    @DisplayName("A creation that was repeated leaves one node: the others would block their own owner")
     void attempt_replyLost_twoNodesOfItsOwn_keepsOne() throws Exception {
         release(first, acquire(first, "two nodes"));
         fixture.keep("two nodes");
@@ -269,7 +270,7 @@ class ZooKeeperSessionFaultTest {
 
         Grant grant = driver.awaitThroughFailures(PATIENCE);
 
-        assertThat(((ZooKeeperAcquisition) grant.handle()).place.child()).isEqualTo(node);
+        assertThat(((ZooKeeperAcquisition) grant.handle()).lockNode.child()).isEqualTo(node);
         assertThat(fixture.entries("two nodes")).isEqualTo(1);
         release(first, grant);
         assertThat(fixture.entries("two nodes")).isZero();
@@ -290,7 +291,7 @@ class ZooKeeperSessionFaultTest {
     }
 
     @Test
-    @DisplayName("Who subscribes while the connection is lost is called after the reconnection")
+    @DisplayName("A waiter that subscribes while the connection is lost is notified after the reconnection")
     void signal_subscribedWhileCutOff_calls() throws Exception {
         try (ZooKeeperLockBackend direct = fixture.directBackend()) {
             Grant grant = acquire(direct, "late watch");
@@ -348,12 +349,12 @@ class ZooKeeperSessionFaultTest {
     }
 
     @Test
-    @DisplayName("A deleted node of a grant that was renewed is told at once, once, with its reason")
+    @DisplayName("A deleted node of a grant that was renewed is reported immediately, once, with its reason")
     void deleted_midHold_lostOnce() throws Exception {
         Grant grant = acquire(first, "deleted");
         ZooKeeperAcquisition node = (ZooKeeperAcquisition) grant.handle();
         assertThat(renew(first, grant)).isInstanceOf(RenewResult.Renewed.class);
-        await().atMost(PATIENCE).until(() -> first.session().watches().isArmed(node.place.path()));
+        await().atMost(PATIENCE).until(() -> first.session().watches().isArmed(node.lockNode.path()));
 
         fixture.expire("deleted");
 
@@ -400,7 +401,7 @@ class ZooKeeperSessionFaultTest {
     }
 
     @Test
-    @DisplayName("A waiter whose own node is deleted is woken and queues anew")
+    @DisplayName("A waiter whose own node is deleted is woken and queues again")
     void deleted_midWait_queuesAnew() throws Exception {
         Grant grant = acquire(second, "deleted waiter");
         BackendDriver waiter = BackendDriver.of(first, "deleted waiter");
@@ -408,7 +409,7 @@ class ZooKeeperSessionFaultTest {
         waiter.queueUp();
         first.subscribe(waiter.ticket(), calls::incrementAndGet);
 
-        fixture.administrator().delete(((ZooKeeperAcquisition) waiter.ticket()).place.path(), -1);
+        fixture.administrator().delete(((ZooKeeperAcquisition) waiter.ticket()).lockNode.path(), -1);
         await().atMost(PATIENCE).until(() -> calls.get() > 0);
         waiter.queueUp();
         assertThat(fixture.entries("deleted waiter")).isEqualTo(2);

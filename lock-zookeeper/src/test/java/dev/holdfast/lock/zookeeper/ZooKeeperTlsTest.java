@@ -68,7 +68,7 @@ class ZooKeeperTlsTest {
     }
 
     @Test
-    @DisplayName("A connection in clear to the port for TLS is told so")
+    @DisplayName("A connection without TLS to the TLS port fails with a message that says so")
     void inClear_toTheTlsPort_saysSo() throws Exception {
         try (ZooKeeperServer server = server("ip:127.0.0.1")) {
             String address = uri(server).replace("?tls=true", "");

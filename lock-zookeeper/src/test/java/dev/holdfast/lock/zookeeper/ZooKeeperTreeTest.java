@@ -91,7 +91,7 @@ class ZooKeeperTreeTest {
                             .as("token of hand-off %d in round %d", i, round)
                             .isGreaterThan(token);
                     token = held.token();
-                    int now = SequentialNode.parse(((ZooKeeperAcquisition) held.handle()).place.child())
+                    int now = SequentialNode.parse(((ZooKeeperAcquisition) held.handle()).lockNode.child())
                             .orElseThrow()
                             .sequence();
                     resets += now < sequence ? 1 : 0;

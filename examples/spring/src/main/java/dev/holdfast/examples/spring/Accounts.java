@@ -57,7 +57,7 @@ public class Accounts {
     }
 
     /**
-     * Tells what an account has.
+     * Returns what an account has.
      *
      * @param account whose
      * @return the balance

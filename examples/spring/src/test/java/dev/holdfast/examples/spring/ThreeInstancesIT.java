@@ -19,7 +19,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Three processes of the application on one PostgreSQL, one of them processed ahead of time, two told to end. */
+/** Three processes of the application on one PostgreSQL, one of them processed ahead of time, two shut down. */
 class ThreeInstancesIT {
     private static final String LEADS = "this instance leads, token ";
 

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <table>
  * <caption>Meters</caption>
- * <tr><th>meter</th><th>type</th><th>tags beside {@code store}</th></tr>
+ * <tr><th>meter</th><th>type</th><th>tags apart from {@code store}</th></tr>
  * <tr><td>{@code holdfast.lock.acquire}</td><td>timer of the wait</td><td>{@code lock}, {@code outcome}: {@code acquired},
  * {@code handed_off}, {@code busy}, {@code timeout}, {@code interrupted}, {@code unavailable}, {@code error}</td></tr>
  * <tr><td>{@code holdfast.lock.hold}</td><td>timer of the hold</td><td>{@code lock}, {@code outcome}: {@code released},
@@ -36,7 +36,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The tag {@code lock} is the name up to the first slash, or what {@link Builder#lockTag} makes of it, and has at most
  * {@link Builder#maxLockTags} values; further ones count as {@code other}. {@code store} is {@link ClientStatus#store()}. Two
- * clients of one store in one process need {@link Builder#tags} to tell them apart.
+ * clients of one store in one process need {@link Builder#tags} to be distinguished.
  *
  * <p>Meters are updated on the client's thread for events: the threads that lock pay for handing over the event, and no
  * request is sent. Thread-safe.
@@ -141,7 +141,7 @@ public final class LockMetrics implements MeterBinder, AutoCloseable {
         }
 
         /**
-         * Sets how many values the tag {@code lock} may have beside {@code other}.
+         * Sets how many values the tag {@code lock} may have in addition to {@code other}.
          *
          * @param maxLockTags zero or more; default 100
          * @return this

@@ -36,7 +36,7 @@ public final class LockObservation {
         observation.event(ACQUIRED);
     }
 
-    /** Somebody else has the lock, and the code does not run. */
+    /** Another holder has the lock, and the code does not run. */
     public void busy() {
         context.end(LockObservationContext.Outcome.BUSY);
     }

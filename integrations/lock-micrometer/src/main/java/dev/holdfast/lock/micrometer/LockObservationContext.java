@@ -12,7 +12,7 @@ public final class LockObservationContext extends Observation.Context {
         WAITING,
         /** The lock was acquired, and the code ran. */
         ACQUIRED,
-        /** Somebody else had the lock, and the code did not run. */
+        /** Another holder had the lock, and the code did not run. */
         BUSY,
         /** The lock was not acquired for another reason. */
         FAILED

@@ -8,7 +8,7 @@ import java.util.Locale;
 
 /**
  * The names of an observation: {@code holdfast.locked}, with the keys {@code lock} (bounded) and {@code outcome} for meters and
- * traces, and {@code holdfast.lock.name} and {@code holdfast.lock.token} for traces only. Override what is to be otherwise. Stateless.
+ * traces, and {@code holdfast.lock.name} and {@code holdfast.lock.token} for traces only. Override what should differ. Stateless.
  */
 public class LockObservationConvention implements ObservationConvention<LockObservationContext> {
 

@@ -46,7 +46,7 @@ public final class LockObservations {
      * Creates it with the usual names: the key {@code lock} is the lock's name up to the first slash.
      *
      * @param registry where observations are started
-     * @param maxLockTags how many values the key {@code lock} has beside {@code other}; zero or more
+     * @param maxLockTags how many values the key {@code lock} has in addition to {@code other}; zero or more
      */
     public LockObservations(ObservationRegistry registry, int maxLockTags) {
         this(registry, null, LockTags::prefix, maxLockTags);
@@ -58,7 +58,7 @@ public final class LockObservations {
      * @param registry where observations are started
      * @param convention the names, or null for the registry's own or the usual ones
      * @param lockTag makes the key {@code lock} of a lock's name, see {@link LockMetrics.Builder#lockTag}
-     * @param maxLockTags how many values that has beside {@code other}; zero or more
+     * @param maxLockTags how many values that has in addition to {@code other}; zero or more
      */
     public LockObservations(
             ObservationRegistry registry,
@@ -74,7 +74,7 @@ public final class LockObservations {
      * Starts the observation of a call that is about to ask for a lock.
      *
      * @param name the lock's name
-     * @return the observation, to be stopped; does nothing if nobody observes
+     * @return the observation, to be stopped; does nothing if there are no observation handlers
      */
     public LockObservation start(String name) {
         LockObservationContext context = new LockObservationContext(name, lockTags.of(name));

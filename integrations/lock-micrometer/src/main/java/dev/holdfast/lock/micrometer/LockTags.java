@@ -7,12 +7,12 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Turns names into values of the tag {@code lock}, of which there is a bounded number: who locks {@code orders/4711} must not
+ * Turns names into values of the tag {@code lock}, of which there is a bounded number: a lock named {@code orders/4711} must not
  * make a series for each order. Thread-safe.
  */
 final class LockTags {
     static final String OTHER = "other";
-    private static final int LONGEST = 100;
+    private static final int MAX_LENGTH = 100;
 
     private final Function<String, @Nullable String> tag;
     private final int limit;
@@ -53,12 +53,12 @@ final class LockTags {
         String value;
         try {
             value = tag.apply(name);
-        } catch (RuntimeException e) { // the sums are to be right whatever the function does
+        } catch (RuntimeException e) { // a faulty function must not falsify the sums
             return OTHER;
         }
         if (value == null || value.isBlank()) {
             return OTHER;
         }
-        return value.length() <= LONGEST ? value : value.substring(0, LONGEST);
+        return value.length() <= MAX_LENGTH ? value : value.substring(0, MAX_LENGTH);
     }
 }

@@ -24,7 +24,7 @@ final class LockUsageGauges {
     private static final Count HOLDER = new Count(1, 0);
     private static final Count WAITER = new Count(0, 1);
 
-    /** What the gauges of a value of the tag are told apart by. */
+    /** Identifies the gauges of one value of the tag. */
     private record Key(String tag, Demand.Kind demand) {}
 
     private record Count(int held, int waiting) {

@@ -19,7 +19,7 @@ final class RegisteredMeters implements AutoCloseable {
         this.registry = registry;
     }
 
-    /** Registers a gauge, unless closed: an event may still be on its way then. */
+    /** Registers a gauge, unless closed: an event may still arrive then. */
     void add(Gauge.Builder<?> gauge) {
         guard.lock();
         try {

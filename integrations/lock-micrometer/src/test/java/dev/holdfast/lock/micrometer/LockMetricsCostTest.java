@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 class LockMetricsCostTest {
     private static final int PAIRS = 2_000;
     /** Three events a pair: an object each for the event, the task and the queue's node, and what they carry. */
-    private static final long MOST_BYTES_A_PAIR = 600;
+    private static final long MAX_BYTES_A_PAIR = 600;
 
     private final CountingBackend counts = new CountingBackend(new MemoryLockBackend(MemoryStore.create()));
     private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
@@ -69,7 +69,7 @@ class LockMetricsCostTest {
             assertThat(requests() - requestsBefore)
                     .as("requests of %s pairs", PAIRS)
                     .isEqualTo(requestsBare);
-            assertThat(metered - bare).as("bytes a pair beside %s", bare).isLessThanOrEqualTo(MOST_BYTES_A_PAIR);
+            assertThat(metered - bare).as("bytes a pair in addition to %s", bare).isLessThanOrEqualTo(MAX_BYTES_A_PAIR);
             assertThat(metering).as("threads that touch meters").doesNotContain(Thread.currentThread());
             assertThat(client.status().droppedEvents()).isZero();
         }

@@ -16,7 +16,7 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** The tag {@code lock}: how many values it has, and who makes them. */
+/** The tag {@code lock}: how many values it has, and where they come from. */
 class LockMetricsTagTest {
     private static final Duration PATIENCE = Duration.ofSeconds(20);
 

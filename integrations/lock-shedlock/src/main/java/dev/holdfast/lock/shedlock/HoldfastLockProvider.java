@@ -33,7 +33,7 @@ import org.slf4j.LoggerFactory;
 public final class HoldfastLockProvider implements LockProvider {
     private static final Logger LOG = LoggerFactory.getLogger(HoldfastLockProvider.class);
     /** ShedLock allows zero, for a lock that is over at once. */
-    private static final Duration SHORTEST = Duration.ofMillis(1);
+    private static final Duration MIN_HOLD = Duration.ofMillis(1);
 
     private final LockClient client;
     private final LockOptions options;
@@ -64,18 +64,18 @@ public final class HoldfastLockProvider implements LockProvider {
      * Asks for a lock once.
      *
      * @param configuration the name and the two times
-     * @return the lock; empty if somebody else has it, or if {@code lockAtMostFor} was over before this method could return
+     * @return the lock; empty if another holder has it, or if {@code lockAtMostFor} was over before this method could return
      * @throws IllegalArgumentException if the store does not accept the name or the lease
-     * @throws dev.holdfast.lock.LockUnavailableException if the store does not answer: whether somebody has the lock is unknown,
+     * @throws dev.holdfast.lock.LockUnavailableException if the store does not answer: whether the lock is held is unknown,
      *     and the task must not run
-     * @throws dev.holdfast.lock.LockConfigurationException if the store refuses the request for good
+     * @throws dev.holdfast.lock.LockConfigurationException if the store refuses the request and a retry would not help
      * @throws dev.holdfast.lock.LockClosedException if the client is closed
      */
     @Override
     public Optional<SimpleLock> lock(LockConfiguration configuration) {
         Duration atMost = configuration.getLockAtMostFor();
         LockOptions ofTask = options.toBuilder()
-                .maxHold(atMost.compareTo(SHORTEST) < 0 ? SHORTEST : atMost)
+                .maxHold(atMost.compareTo(MIN_HOLD) < 0 ? MIN_HOLD : atMost)
                 .minHold(configuration.getLockAtLeastFor())
                 .build();
         try {

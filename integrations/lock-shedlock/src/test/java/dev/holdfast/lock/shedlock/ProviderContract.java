@@ -83,7 +83,7 @@ abstract class ProviderContract extends AbstractLockProviderIntegrationTest {
         void run() throws InterruptedException;
     }
 
-    /** ShedLock's steps only hold if the machine does not stand still between them: in one of five times. */
+    /** ShedLock's timing holds only if the machine does not pause between the steps: one success in five tries is enough. */
     private void untilWithoutPause(Steps steps) throws InterruptedException {
         for (int tries = 1; ; tries++) {
             try {

@@ -35,7 +35,7 @@ class SchedulerLockTest {
 
             there.end().countDown();
             there.nightly();
-            assertThat(there.runs()).as("somebody else runs it").hasValue(0);
+            assertThat(there.runs()).as("another instance runs it").hasValue(0);
 
             here.end().countDown();
             running.get(20, TimeUnit.SECONDS);

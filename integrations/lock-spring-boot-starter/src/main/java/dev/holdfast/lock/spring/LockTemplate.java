@@ -90,7 +90,7 @@ public final class LockTemplate {
      * @param callback the code
      * @return its result
      * @throws E what the code throws
-     * @throws dev.holdfast.lock.LockTimeoutException if somebody else has the lock after the wait
+     * @throws dev.holdfast.lock.LockTimeoutException if another holder has the lock after the wait
      * @throws dev.holdfast.lock.LeaseLostException if the lease was lost meanwhile
      * @throws dev.holdfast.lock.LockUnavailableException if the store does not answer
      * @throws LockException if interrupted while waiting; the thread's interrupt flag is set again
@@ -105,13 +105,13 @@ public final class LockTemplate {
     }
 
     /**
-     * Runs code that has a result, unless somebody else has the lock.
+     * Runs code that has a result, unless another holder has the lock.
      *
      * @param <T> the result
      * @param <E> what the code throws
      * @param name the lock's name
      * @param callback the code
-     * @return its result; empty if somebody else has the lock after the wait, and the code did not run
+     * @return its result; empty if another holder has the lock after the wait, and the code did not run
      * @throws E what the code throws
      * @throws dev.holdfast.lock.LeaseLostException if the lease was lost meanwhile
      * @throws dev.holdfast.lock.LockUnavailableException if the store does not answer
@@ -130,7 +130,7 @@ public final class LockTemplate {
      * @param name the lock's name
      * @param action the code
      * @throws E what the code throws
-     * @throws dev.holdfast.lock.LockTimeoutException if somebody else has the lock after the wait
+     * @throws dev.holdfast.lock.LockTimeoutException if another holder has the lock after the wait
      * @throws dev.holdfast.lock.LeaseLostException if the lease was lost meanwhile
      * @throws dev.holdfast.lock.LockUnavailableException if the store does not answer
      * @throws LockException if interrupted while waiting; the thread's interrupt flag is set again
@@ -144,12 +144,12 @@ public final class LockTemplate {
     }
 
     /**
-     * Runs code that has no result, unless somebody else has the lock.
+     * Runs code that has no result, unless another holder has the lock.
      *
      * @param <E> what the code throws
      * @param name the lock's name
      * @param action the code
-     * @return true if it ran; false if somebody else has the lock after the wait
+     * @return true if it ran; false if another holder has the lock after the wait
      * @throws E what the code throws
      * @throws dev.holdfast.lock.LeaseLostException if the lease was lost meanwhile
      * @throws dev.holdfast.lock.LockUnavailableException if the store does not answer
@@ -172,7 +172,7 @@ public final class LockTemplate {
      * @param name the lock's name
      * @param work the work
      * @return completes as the work does, after the release; cancelling it neither stops the work nor releases the lock
-     * @throws dev.holdfast.lock.LockTimeoutException if somebody else has the lock after the wait
+     * @throws dev.holdfast.lock.LockTimeoutException if another holder has the lock after the wait
      * @throws dev.holdfast.lock.LockUnavailableException if the store does not answer
      * @throws LockException if interrupted while waiting; the thread's interrupt flag is set again
      * @throws IllegalStateException if the thread holds the lock already as a thread, or within a transaction, if calls there are

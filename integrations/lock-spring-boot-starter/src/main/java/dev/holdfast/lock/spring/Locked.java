@@ -12,7 +12,7 @@ import org.springframework.core.annotation.AliasFor;
  *
  * <p><b>When.</b> A call acquires the lock before the method and its transaction begin, and releases it after they have ended. A
  * method that returns a {@code CompletionStage} holds it until that is complete, one that returns a publisher ({@code Mono}, {@code
- * Flux}) while it is subscribed to. With {@code @Async} the asynchronous thread acquires it, with {@code @Retryable} each try anew.
+ * Flux}) while it is subscribed to. With {@code @Async} the asynchronous thread acquires it, with {@code @Retryable} each try again.
  * Nested calls of one thread re-enter. A call within a transaction that began before keeps the lock until that has
  * completed, and refuses its commit if the lease was lost ({@code holdfast.annotation.in-transaction}).
  *
@@ -24,7 +24,7 @@ import org.springframework.core.annotation.AliasFor;
  * <p><b>Which methods.</b> Those that a proxy sees: calls from other beans of methods that are not private, final or static; a
  * call within the same object is not seen, use {@link LockTemplate} there. A mistake in the annotation fails when the application
  * starts. An annotation at a method of an interface or a base class counts for the methods that implement it. There is none for
- * classes: one name for all methods is seldom what is meant.
+ * classes: one name for all methods is rarely intended.
  *
  * <p>All strings may have placeholders, {@code ${...}}, which are resolved once.
  */
@@ -44,7 +44,7 @@ public @interface Locked {
     /**
      * Returns the lock's name. Expressions of the Spring Expression Language stand in <code>#{...}</code> and are evaluated
      * at each call: {@code #id} is a parameter of the method (also {@code #a0}), {@code @bean} or {@code bean} a bean. Their
-     * values become text as they are and are never evaluated themselves. A value that is null, or that has no {@code
+     * values become text unchanged and are never evaluated themselves. A value that is null, or that has no {@code
      * toString()} of its own, throws before any request, and so does a name that is blank or too long.
      *
      * @return the name, such as <code>orders/#{#id}</code>
@@ -61,7 +61,7 @@ public @interface Locked {
     String waitFor() default "";
 
     /**
-     * Returns what happens if somebody else has the lock after the wait.
+     * Returns what happens if another holder has the lock after the wait.
      *
      * @return the choice; default {@link OnBusy#THROW}
      */

@@ -8,7 +8,7 @@ import java.lang.annotation.Target;
 import org.springframework.core.annotation.AliasFor;
 
 /**
- * Runs a job on one instance of the application only: {@link Locked} without a wait, skipped where somebody else runs it. Give it a
+ * Runs a job on one instance of the application only: {@link Locked} without a wait, skipped while another instance runs it. Give it a
  * {@link #minHold} that is longer than the clocks of the instances differ, or a short job runs on a second instance whose clock is
  * behind.
  */

@@ -1,6 +1,6 @@
 package dev.holdfast.lock.spring;
 
-/** What an annotated method does if somebody else has its lock when its wait is over. */
+/** What an annotated method does if another holder has its lock when its wait is over. */
 public enum OnBusy {
     /** Throws {@link dev.holdfast.lock.LockTimeoutException}. */
     THROW,

@@ -104,7 +104,7 @@ final class ProcessFamily {
         }
         try (DirectoryStream<Path> processes = Files.newDirectoryStream(PROC, "[0-9]*")) {
             for (Path process : processes) {
-                // The handle first: it knows the process again, should its id become another's.
+                // The handle first: it identifies the process even if its id is reused.
                 ProcessHandle.of(Long.parseLong(process.getFileName().toString()))
                         .filter(handle -> hasMark(process.resolve("environ")))
                         .ifPresent(found::add);
@@ -119,7 +119,7 @@ final class ProcessFamily {
         try {
             return indexOf(Files.readAllBytes(environ)) >= 0;
         } catch (IOException | SecurityException e) {
-            return false; // it has ended, or belongs to somebody else
+            return false; // it has ended, or belongs to another user
         }
     }
 

@@ -12,17 +12,17 @@ import java.util.function.Consumer;
 /**
  * Keeps a program within its lease.
  *
- * <p>While renewals succeed, the lease's remaining validity stays above the grace period and nothing happens. When it falls
- * below, the program and all that it started get a TERM. When it falls below a reserve, or the lease is lost at once, they
- * get a KILL, again and again until none is left. The validity counts from before the last confirmed renewal, less a margin
- * ({@link Lease#remaining()}), so that they are dead before the store can give the lock to somebody else. What this cannot
- * prevent: this process or its machine stands still for longer than the lease.
+ * <p>While renewals succeed, the lease's remaining validity stays above the grace period and nothing happens. When it
+ * falls below, the program and all its descendants get a TERM. When it falls below a reserve, or the lease is lost,
+ * they get a KILL, which is repeated until all have ended. The validity counts from before the last confirmed renewal,
+ * less a margin ({@link Lease#remaining()}), so they are dead before the store can grant the lock to another client.
+ * The supervisor cannot prevent an overlap if this process or its machine is suspended for longer than the lease.
  *
- * <p>A lease in doubt shows no validity, though what was confirmed before still holds; so the end that was last confirmed
- * counts, unless the lease is lost. It counts by both clocks: a machine that slept may show it only by the time of day.
+ * <p>A suspect lease shows no validity, although the last confirmation still holds. So the last confirmed end counts,
+ * unless the lease is lost. It counts by both clocks, since a machine that slept may show it only by the time of day.
  */
 public final class Supervisor {
-    private static final long LONGEST_RESERVE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long MAX_RESERVE_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
     private static final int STATUS_OF_SIGNALS = 128;
     private static final long LOOK_WHEN_STOPPING_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
@@ -35,12 +35,12 @@ public final class Supervisor {
     private final Timing timing;
 
     /**
-     * Makes a supervisor.
+     * Creates a supervisor.
      *
-     * @param grace how long before the end of a lease that is not renewed the program is asked to end
+     * @param grace how long before the end of a lease that is not renewed the program gets a TERM
      * @param stopTime how long what the program started may go on after a signal has ended the program, before it is killed
-     * @param ignoreLoss whether a loss is told but ends nothing
-     * @param messages gets a line for people when something is wrong
+     * @param ignoreLoss whether a loss is only reported
+     * @param messages gets a line for the user when something is wrong
      */
     public Supervisor(Duration grace, Duration stopTime, boolean ignoreLoss, Consumer<String> messages) {
         this(grace, stopTime, ignoreLoss, messages, Timing.SYSTEM);
@@ -87,7 +87,7 @@ public final class Supervisor {
 
         long nanos();
 
-        /** The time of day, which somebody may set. */
+        /** The time of day, which a user may change. */
         long wallNanos();
 
         /** Waits for an event, but no longer than that. */
@@ -225,7 +225,7 @@ public final class Supervisor {
 
         /** Kept for the last, so that the program is dead, and not only dying, when the lease ends. */
         private long reserveNanos() {
-            return Math.min(LONGEST_RESERVE_NANOS, graceNanos / 2);
+            return Math.min(MAX_RESERVE_NANOS, graceNanos / 2);
         }
 
         private void terminate(long remaining) {

@@ -1,6 +1,6 @@
 /**
  * A program under a lease: {@link dev.holdfast.lock.cli.process.Supervisor} watches the lease, and ends a
- * {@link dev.holdfast.lock.cli.process.GuardedProcess} with all that it started before the lease does. Knows nothing of
+ * {@link dev.holdfast.lock.cli.process.GuardedProcess} with all that it started before the lease does. It is independent of
  * options and output.
  */
 @NullMarked

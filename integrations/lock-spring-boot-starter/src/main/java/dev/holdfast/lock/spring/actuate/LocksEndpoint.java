@@ -15,8 +15,9 @@ import org.springframework.boot.actuate.endpoint.annotation.Selector;
 
 /**
  * The actuator endpoint {@code locks}. {@code /actuator/locks} lists what this process holds and waits for, without asking a
- * server; {@code /actuator/locks/orders/42} asks the server who holds {@code orders/42}: one, several who read, or several with permits. Nothing here ends a lock: a holder that
- * does not know that it lost its lock is what locks are there to prevent.
+ * server; {@code /actuator/locks/orders/42} asks the server for the holders of {@code orders/42}: one holder, several readers, or
+ * several holders of permits. It has no operation that ends a lock:
+ * its holder would continue without noticing.
  *
  * <p>Thread-safe.
  */
@@ -51,7 +52,7 @@ public final class LocksEndpoint {
     }
 
     /**
-     * Asks the store of each client who holds a lock.
+     * Asks the store of each client for the holders of a lock.
      *
      * @param name the parts of the lock's name between slashes
      * @return the holders by client; a client without one is not listed
@@ -82,12 +83,12 @@ public final class LocksEndpoint {
      * The answer about a lock on its server. Immutable.
      *
      * @param name the lock's name
-     * @param holders who has it, by the client's bean, first come first; empty if nobody does
+     * @param holders its holders, by the client's bean, in order of arrival; empty if it is free
      */
     public record ServerDescriptor(String name, Map<String, List<HolderDescriptor>> holders) {}
 
     /**
-     * A holder, as the server knows it. Immutable.
+     * A holder, as the server stores it. Immutable.
      *
      * @param who the name that the holder gave itself, possibly empty
      * @param host its host
@@ -115,8 +116,8 @@ public final class LocksEndpoint {
      * A lock of this process. Immutable.
      *
      * @param name the lock's name
-     * @param holders who of this process has it: one, or several who read or have permits; empty if nobody does
-     * @param waiters who of this process waits, first come first
+     * @param holders the holders in this process: one, or several readers or holders of permits; empty if it is free
+     * @param waiters the waiters of this process, in order of arrival
      */
     public record LockDescriptor(String name, List<HereHolder> holders, List<HereWaiter> waiters) {
         static LockDescriptor of(LockUsage usage) {
@@ -128,7 +129,7 @@ public final class LocksEndpoint {
     }
 
     /**
-     * Who of this process has a lock. Immutable.
+     * A holder of this process. Immutable.
      *
      * @param token the fencing token
      * @param thread the thread that acquired it; null if it has ended
@@ -151,13 +152,13 @@ public final class LocksEndpoint {
     }
 
     /**
-     * Who of this process waits for a lock. Immutable.
+     * A waiter of this process. Immutable.
      *
      * @param thread the thread that asks
      * @param async true if that thread does not wait itself
      * @param lease true if it asks for a lease
      * @param since since when
-     * @param demand what it asks for, likewise
+     * @param demand what it asks for, in the same form
      */
     public record HereWaiter(String thread, boolean async, boolean lease, Instant since, String demand) {
         static HereWaiter of(LockUsage.Waiter waiter) {

@@ -6,7 +6,7 @@ import java.util.TreeMap;
 
 /** What health asks: one read of a holder from each client's store. Thread-safe. */
 final class LocksHealth {
-    /** Nobody locks it. */
+    /** Never acquired by an application. */
     static final String NAME = "holdfast/health";
 
     private final Map<String, LockClient> clients;

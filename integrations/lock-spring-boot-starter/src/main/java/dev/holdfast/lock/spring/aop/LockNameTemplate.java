@@ -131,7 +131,7 @@ final class LockNameTemplate {
         return known;
     }
 
-    /** Tells whether it is the same at every call. */
+    /** Returns whether it is the same at every call. */
     boolean isLiteral() {
         return parts.stream().allMatch(LiteralExpression.class::isInstance);
     }
@@ -183,7 +183,7 @@ final class LockNameTemplate {
         return shown;
     }
 
-    /** Tells whether the text of a class's objects is not that of {@link Object}, which has their identity. */
+    /** Returns whether the text of a class's objects is not that of {@link Object}, which has their identity. */
     private static boolean hasText(Class<?> type) {
         try {
             return type.getMethod("toString").getDeclaringClass() != Object.class;

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param method the method of the bean's class
  * @param name its lock's name
  * @param waitFor how long to wait; null as the properties say
- * @param onBusy what happens if somebody else has the lock
+ * @param onBusy what happens if another holder has the lock
  * @param options where its options come from
  * @param client name of the client's bean; empty for the only one
  * @param result what its result is

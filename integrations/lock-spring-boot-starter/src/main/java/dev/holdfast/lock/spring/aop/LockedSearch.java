@@ -93,7 +93,7 @@ final class LockedSearch {
         return known;
     }
 
-    /** Tells whether an annotation holds several of one that can be repeated. */
+    /** Returns whether an annotation holds several of one that can be repeated. */
     private boolean isContainer(Class<? extends Annotation> annotation) {
         for (Method attribute : annotation.getDeclaredMethods()) {
             Class<?> element = attribute.getReturnType().getComponentType();

@@ -18,7 +18,7 @@ record OptionsSource(
         @Nullable Duration maxHold,
         @Nullable Duration minHold) {
 
-    /** Tells whether the client's own options are meant. */
+    /** Returns whether the client's own options are meant. */
     boolean isEmpty() {
         return id.isEmpty() && lease == null && maxHold == null && minHold == null;
     }

@@ -11,7 +11,7 @@ final class ReturnNullness {
 
     private ReturnNullness() {}
 
-    /** Tells whether the method declares that it does not return null. */
+    /** Returns whether the method declares that it does not return null. */
     static boolean isNonNull(Method method) {
         return READABLE && Spring7.isNonNull(method);
     }

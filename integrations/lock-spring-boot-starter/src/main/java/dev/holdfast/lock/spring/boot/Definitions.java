@@ -29,7 +29,7 @@ public final class Definitions {
     }
 
     /**
-     * Tells whether the application has no bean of a type so far that could be injected.
+     * Returns whether the application has no bean of a type so far that could be injected.
      *
      * @param type the type
      * @return true if there is none
@@ -39,7 +39,7 @@ public final class Definitions {
     }
 
     /**
-     * Tells whether the application has one bean of a type so far, or a primary one.
+     * Returns whether the application has one bean of a type so far, or a primary one.
      *
      * @param type the type
      * @return true if one of them could be injected
@@ -57,7 +57,7 @@ public final class Definitions {
      *
      * @param name of the bean and its method
      * @param type the type
-     * @param lazy whether it is made when somebody needs it
+     * @param lazy whether it is created on first use
      */
     public void addIfMissing(String name, Class<?> type, boolean lazy) {
         if (isMissing(type)) {
@@ -70,7 +70,7 @@ public final class Definitions {
      *
      * @param name of the bean and its method
      * @param type the type
-     * @param lazy whether it is made when somebody needs it
+     * @param lazy whether it is created on first use
      */
     public void add(String name, Class<?> type, boolean lazy) {
         define(name, type, lazy);

@@ -22,7 +22,7 @@ import org.springframework.boot.context.properties.bind.Name;
  * @param unavailableTimeout For how long an acquisition without a deadline retries while the store fails. Default 30s.
  * @param handOffLimit How many times in a row a lock may pass from thread to thread of this process, 0 to 1023. Default 1000.
  * @param handOffTime For how long after its grant a lock may pass from thread to thread of this process. Default 10ms.
- * @param leakTracing Whether each lease remembers where it was acquired, for the warning about one that was never closed.
+ * @param leakTracing Whether each lease records where it was acquired, for the warning about one that was never closed.
  * @param lock Options of all locks that have none of their own.
  * @param locks Named options, by id; each starts from holdfast.lock.
  * @param jdbc Locks in the application's database.

@@ -16,7 +16,7 @@ import org.springframework.context.event.ContextClosedEvent;
 /**
  * Closes the application's elections and then its lock clients, its own ones among them, when the application ends: after the web
  * server and the executors have finished what they were doing, and before the connection factories and pools, through which the
- * locks are released, stop. So an instance that is told to end leaves no lock behind, and a leader resigns while it can still use
+ * locks are released, stop. So an instance that shuts down leaves no lock behind, and a leader resigns while it can still use
  * its store.
  *
  * <p>Spring stops from the highest phase to the lowest: the web server at {@code Integer.MAX_VALUE - 2048} and above, executors

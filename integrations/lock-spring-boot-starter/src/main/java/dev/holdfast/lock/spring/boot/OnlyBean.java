@@ -49,7 +49,7 @@ final class OnlyBean {
         return List.copyOf(names);
     }
 
-    /** Some beans are only for who asks for them by name. */
+    /** Some beans are candidates only for injection by name. */
     private static boolean isCandidate(BeanDefinition bean) {
         return bean.isAutowireCandidate()
                 && (!(bean instanceof AbstractBeanDefinition definition) || definition.isDefaultCandidate());

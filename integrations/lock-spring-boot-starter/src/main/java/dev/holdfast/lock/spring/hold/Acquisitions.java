@@ -17,7 +17,7 @@ final class Acquisitions {
     /**
      * Acquires the lock for the calling thread, which re-enters what it holds.
      *
-     * @return the hold; null if somebody else has the lock after the wait
+     * @return the hold; null if another holder has the lock after the wait
      * @throws LockInterruptedException if interrupted while waiting; the thread's flag is set again
      */
     @Nullable Hold forThread(LockCall call) {
@@ -27,7 +27,7 @@ final class Acquisitions {
     /**
      * Acquires the lock for a call that may end on any thread.
      *
-     * @return the hold; null if somebody else has the lock after the wait
+     * @return the hold; null if another holder has the lock after the wait
      * @throws LockInterruptedException if interrupted while waiting; the thread's flag is set again
      * @throws IllegalStateException if the calling thread holds the lock as a thread
      */

@@ -10,7 +10,7 @@ public interface CallObserver {
      * A call is about to ask for its lock.
      *
      * @param call what it wants
-     * @return told what becomes of the call
+     * @return the observer of the call's outcome
      */
     Observed begin(LockCall call);
 
@@ -36,7 +36,7 @@ public interface CallObserver {
          */
         default void acquired(long token) {}
 
-        /** Somebody else has the lock, and the code does not run. */
+        /** Another holder has the lock, and the code does not run. */
         default void busy() {}
 
         /**

@@ -15,13 +15,13 @@ interface CallTransactions {
                 : new None();
     }
 
-    /** Tells whether the calling thread is in a transaction whose end is still to come. */
+    /** Returns whether the calling thread is in a transaction whose end is still to come. */
     boolean isActive();
 
     /**
      * Gives a hold back when the thread's transaction has completed, and refuses the commit if the lease is lost then.
      *
-     * @throws IllegalStateException if the transaction manager tells nobody of its transactions' ends
+     * @throws IllegalStateException if the transaction manager does not report the completion of transactions
      */
     void defer(Hold hold);
 

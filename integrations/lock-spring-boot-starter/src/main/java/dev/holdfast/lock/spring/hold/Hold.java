@@ -7,7 +7,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
-/** One claim on a lock that somebody has to give back. */
+/** One claim on a lock that its user must release. */
 sealed interface Hold {
 
     /** What the guarded code sees. */
@@ -23,12 +23,12 @@ sealed interface Hold {
      */
     void release();
 
-    /** Throws if the lease is lost; asks the server only if the lease is in doubt. */
+    /** Throws if the lease is lost; asks the server only if the lease is suspect. */
     default void requireValid() {
         view().ensure(Duration.ZERO);
     }
 
-    /** Gives the claim back; what goes wrong is suppressed into a failure that came before, or thrown. */
+    /** Releases the claim; a failure is added to an earlier one as suppressed, or thrown. */
     default void releaseAfter(@Nullable Throwable failure) {
         try {
             release();

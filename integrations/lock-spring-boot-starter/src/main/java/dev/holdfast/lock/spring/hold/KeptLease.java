@@ -48,7 +48,7 @@ final class KeptLease implements TransactionSynchronization {
         decided.complete(Optional.empty());
     }
 
-    /** Completes as soon as it is known whether there is a lease; never exceptionally. */
+    /** Completes when the acquisition has ended, with or without a lease; never exceptionally. */
     CompletableFuture<Optional<Hold.OfLease>> decided() {
         return decided;
     }
@@ -65,7 +65,7 @@ final class KeptLease implements TransactionSynchronization {
     @Override
     public Mono<Void> afterCompletion(int status) {
         return Mono.<Void>create(sink -> releases.execute(() -> {
-                    keepNothing(); // what is still under way is not kept any more
+                    keepNothing(); // a pending acquisition is not kept any more
                     ifKept(KeptLease::release);
                     sink.success();
                 }))

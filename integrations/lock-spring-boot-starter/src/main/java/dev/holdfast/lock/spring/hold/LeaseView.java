@@ -6,7 +6,7 @@ import dev.holdfast.lock.spi.LockName;
 import java.time.Duration;
 import java.util.concurrent.CompletionStage;
 
-/** A lease as the code that it guards sees it: whoever acquired it closes it. Thread-safe. */
+/** A lease for the code that it guards, which cannot close it: its owner does. Thread-safe. */
 record LeaseView(Lease lease) implements Lease {
     @Override
     public String name() {

@@ -13,13 +13,13 @@ import org.jspecify.annotations.Nullable;
  * @param client whose lock it is
  * @param lock the lock, with its options
  * @param waitFor how long to wait for it; zero asks once, null waits as long as it takes
- * @param caller who asks, for messages
+ * @param caller the caller, for messages
  */
 public record LockCall(
         LockClient client, DistributedLock lock, @Nullable Duration waitFor, String caller) {
 
     /**
-     * Returns what to throw if somebody else has the lock.
+     * Returns what to throw if another holder has the lock.
      *
      * @return a new exception
      */

@@ -42,7 +42,7 @@ public final class LockedCalls implements AutoCloseable {
      * Creates it.
      *
      * @param inTransaction what calls within a transaction do
-     * @param observer told of every call
+     * @param observer notified of every call
      */
     public LockedCalls(InTransaction inTransaction, CallObserver observer) {
         this.inTransaction = inTransaction;
@@ -54,7 +54,7 @@ public final class LockedCalls implements AutoCloseable {
      *
      * @param call what it wants
      * @param body what to run with the lease's view
-     * @param ifBusy what to return if somebody else has the lock; or throws
+     * @param ifBusy what to return if another holder has the lock; or throws
      * @return what the body returned, or {@code ifBusy}, also if the client is closed because {@linkplain #end the application
      *     ends}
      * @throws Throwable what the body throws; {@link LockInterruptedException} if interrupted while waiting; what acquiring and
@@ -119,7 +119,7 @@ public final class LockedCalls implements AutoCloseable {
      *
      * @param call what it wants
      * @param body what to run with the lease's view; returns a stage or null
-     * @param ifBusy what to return if somebody else has the lock; or throws
+     * @param ifBusy what to return if another holder has the lock; or throws
      * @return a future that completes as the stage does, after the release; null if the body returned null. Completing or
      *     cancelling it neither stops the body nor releases the lock
      * @throws Throwable as {@link #call} does; {@link IllegalStateException} if the calling thread holds the lock already as a
@@ -176,7 +176,7 @@ public final class LockedCalls implements AutoCloseable {
         return releases.releaseAfter(stage, hold);
     }
 
-    /** Who takes it that another instance has the lock, takes it that this one ends; who does not, gets to know which it is. */
+    /** A caller that accepts a busy lock also accepts a closed client; any other caller gets the exception. */
     private <T extends @Nullable Object> T skipAtTheEnd(Supplier<? extends T> ifBusy, LockClosedException closed) {
         if (!ending) {
             throw closed;
@@ -189,7 +189,7 @@ public final class LockedCalls implements AutoCloseable {
     }
 
     /**
-     * Tells whether the release of a call has to wait for a transaction.
+     * Returns whether the release of a call has to wait for a transaction.
      *
      * @throws IllegalStateException if calls within transactions are refused
      */
@@ -256,7 +256,7 @@ public final class LockedCalls implements AutoCloseable {
         return ending;
     }
 
-    /** Ends the threads that release what futures and publishers held; what is still to be released is. */
+    /** Ends the threads that release the locks of futures and publishers, after the pending releases. */
     @Override
     public void close() {
         releases.close();

@@ -50,7 +50,7 @@ public final class ReactiveCalls {
      * @param <T> what it emits
      * @param call what it wants; asked at each subscription
      * @param body makes the publisher, with the lock held
-     * @param skip true to be empty if somebody else has the lock, false to fail with {@link LockTimeoutException}
+     * @param skip true to be empty if another holder has the lock, false to fail with {@link LockTimeoutException}
      * @return the mono; its value comes after the release
      */
     public <T> Mono<T> mono(Supplier<LockCall> call, Body<T> body, boolean skip) {
@@ -77,7 +77,7 @@ public final class ReactiveCalls {
      * @param <T> what it emits
      * @param call what it wants; asked at each subscription
      * @param body makes the publisher, with the lock held
-     * @param skip true to be empty if somebody else has the lock, false to fail with {@link LockTimeoutException}
+     * @param skip true to be empty if another holder has the lock, false to fail with {@link LockTimeoutException}
      * @return the flux; it completes after the release
      */
     public <T> Flux<T> flux(Supplier<LockCall> call, Body<T> body, boolean skip) {

@@ -16,7 +16,7 @@ import reactor.util.context.Context;
 
 /**
  * One subscription's way to a lock and back. The grant is kept here and not in a signal, since a signal may be dropped when a
- * subscription is cancelled while it is on its way: {@link #end} finds the lease, or ends the acquisition.
+ * subscription is cancelled before the lease arrives: {@link #end} finds the lease, or ends the acquisition.
  */
 final class ReactiveHold {
     private static final CompletableFuture<Lease> ENDED = new CompletableFuture<>();
@@ -96,7 +96,7 @@ final class ReactiveHold {
         return context.put(CurrentHolds.class, new CurrentHolds(granted(), outer));
     }
 
-    /** Ends the hold or the wait for it; what goes wrong is suppressed into a failure that came before, or the signal. */
+    /** Ends the hold or the wait for it; a failure is added to an earlier one as suppressed, or becomes the signal. */
     Mono<Void> end(@Nullable Throwable failure) {
         return Mono.<Void>create(sink -> {
                     CompletableFuture<Lease> begun = acquisition.getAndSet(ENDED);

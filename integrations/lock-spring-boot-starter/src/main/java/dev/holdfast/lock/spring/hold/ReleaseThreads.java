@@ -16,12 +16,12 @@ import org.jspecify.annotations.Nullable;
  * keep another release from running. Idle threads end. Thread-safe.
  */
 final class ReleaseThreads implements Executor, AutoCloseable {
-    private static final int MOST = 16;
+    private static final int MAX_THREADS = 16;
     private static final int IDLE_SECONDS = 10;
 
     private final AtomicInteger count = new AtomicInteger();
-    private final ThreadPoolExecutor threads =
-            new ThreadPoolExecutor(MOST, MOST, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), task -> {
+    private final ThreadPoolExecutor threads = new ThreadPoolExecutor(
+            MAX_THREADS, MAX_THREADS, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), task -> {
                 Thread thread = new Thread(task, "holdfast-release-" + count.incrementAndGet());
                 thread.setDaemon(true);
                 return thread;
@@ -44,9 +44,9 @@ final class ReleaseThreads implements Executor, AutoCloseable {
     /** Gives a hold back when a stage is complete. The result completes after that, as the stage did. */
     <T> CompletableFuture<T> releaseAfter(CompletionStage<T> stage, Hold hold) {
         CompletableFuture<T> result = new CompletableFuture<>();
-        boolean knowsItsState =
-                stage.getClass() == CompletableFuture.class; // a minimal stage is one too, but refuses to tell
-        if (knowsItsState && stage.toCompletableFuture().isDone()) {
+        boolean reportsState = stage.getClass()
+                == CompletableFuture.class; // a minimal stage is a subclass, but does not report its state
+        if (reportsState && stage.toCompletableFuture().isDone()) {
             stage.whenComplete((value, failure) -> complete(result, value, endOf(hold, failure)));
             return result;
         }

@@ -31,7 +31,7 @@ final class SharedLease {
             try {
                 lease.ensure(Duration.ZERO);
             } catch (LockUnavailableException inDoubt) {
-                return; // whoever closes it is told how that ended
+                return; // close() reports the outcome to its caller
             }
         }
     }

@@ -13,7 +13,7 @@ import org.springframework.util.Assert;
 
 /**
  * Spring Integration's lock registry on a {@link LockClient}. Locks belong to threads and re-enter; leases are short and renewed
- * in the background, so that nobody has to call {@link #renewLock(Object)} and no scheduler is needed. A time to live is
+ * in the background, so neither calls of {@link #renewLock(Object)} nor a scheduler are needed. A time to live is
  * {@link LockOptions#maxHold()}: what bounds a holder that hangs, not a crash.
  *
  * <p>{@code unlock} throws {@link java.util.ConcurrentModificationException} if the lease was lost, and

@@ -60,7 +60,7 @@ public final class LockedApplication {
         return store.newClient(LockClientOptions.defaults());
     }
 
-    /** Ends a grant on the store, and waits until its holder knows: asking for more validity than is left renews at once. */
+    /** Ends a grant on the store, and waits until its holder has noticed: asking for more validity than is left renews at once. */
     public void lose(Lease lease) {
         store.expire(lease.name());
         assertThatThrownBy(() -> {
@@ -71,7 +71,7 @@ public final class LockedApplication {
                 .isInstanceOf(LeaseLostException.class);
     }
 
-    /** Tells whether nobody has a lock or waits for it. */
+    /** Returns whether a lock has neither holders nor waiters. */
     public boolean isFree(String name) {
         try (LockClient other = other()) {
             return other.lock(name)

@@ -37,7 +37,7 @@ class LockedNamesTest {
     }
 
     @Test
-    void name_withABean_isFromThatBean() { // ShedLock#1753: one of both, with @ and without, beside an argument
+    void name_withABean_isFromThatBean() { // ShedLock#1753: one with @ and one without, next to an argument
         runner.run(context -> {
             Orders orders = context.getBean(Orders.class);
             assertThat(orders.byBean("1")).isEqualTo("north/north/1");

@@ -157,7 +157,7 @@ class LockedReactiveTransactionTest {
         }
     }
 
-    /** Transactions that only tell of their ends. */
+    /** Transactions that only report their completion. */
     private static final class RecordingTransactions extends AbstractReactiveTransactionManager {
         private static final long serialVersionUID = 1L;
         private final transient List<String> events = new CopyOnWriteArrayList<>();

@@ -118,7 +118,7 @@ class LockedStartUpTest {
         };
     }
 
-    /** The class as it is where an optional library, with the type of a parameter, is missing. */
+    /** The class as loaded without an optional library that has the type of a parameter. */
     private static Class<?> unlinked(Class<?> type) throws Exception {
         return new ClassLoader(type.getClassLoader()) {
             @Override

@@ -17,7 +17,7 @@ import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceInitializationAutoConfiguration;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 
-/** Who creates the table of the locks, and when. */
+/** The creation of the table of locks: by which user, and when. */
 class DatabaseTest {
     private static final String OWN_SCRIPT =
             "spring.sql.init.schema-locations=classpath:dev/holdfast/lock/jdbc/version-h2.sql";

@@ -115,7 +115,7 @@ class LifecycleTest {
         assertThat(late.get(2)).isInstanceOf(LockClosedException.class);
     }
 
-    /** By whoever: nothing says that another instance lives to do it. */
+    /** The application itself closed the client: no other instance is expected to run the job. */
     @Test
     void jobOfAClosedClient_whileTheApplicationGoesOn_fails() {
         runner.withBean(Jobs.class, () -> new Jobs(new ArrayList<>())).run(context -> {

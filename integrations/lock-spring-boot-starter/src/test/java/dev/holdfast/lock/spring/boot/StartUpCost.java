@@ -29,9 +29,9 @@ import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.util.ClassUtils;
 
 /**
- * What the starter adds to the start of an application, beside the client's own connect: a measurement, which the build does
+ * What the starter adds to the start of an application, without the client's own connect: a measurement, which the build does
  * not run. docs/spring.md has the command. Every start is a process of its own; the application that makes its client by hand
- * has all the same libraries on its class path, and not the starter. This build's modules are jars there, as they are for an
+ * has all the same libraries on its class path, and not the starter. This build's modules are jars there, as for an
  * application: a directory of classes is asked for each class that is loaded from an entry behind it, which takes longer.
  */
 class StartUpCost {

@@ -74,7 +74,7 @@ class HoldfastLockRegistryRenewalTest {
                         LeaseLostException.class,
                         lost -> assertThat(lost.reason()).isEqualTo(LossReason.MAX_HOLD));
         assertThat(lock.tryLock(Duration.ofSeconds(20), Duration.ofMinutes(1)))
-                .as("the thread may begin anew")
+                .as("the thread may start again")
                 .isTrue();
         lock.unlock();
     }
