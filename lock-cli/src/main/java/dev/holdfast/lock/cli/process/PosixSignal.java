@@ -29,6 +29,11 @@ public enum PosixSignal {
     /** The power fails. */
     PWR;
 
+    /** Whether everything that a command started gets it, and not only the command. */
+    boolean isForAll() {
+        return this == HUP || this == INT || this == KILL || this == TERM;
+    }
+
     /**
      * The exit status of a shell for a command that this signal ended.
      *

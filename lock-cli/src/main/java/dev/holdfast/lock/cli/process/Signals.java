@@ -18,12 +18,12 @@ import sun.misc.SignalHandler;
 public final class Signals {
     private final ReentrantLock mutex = new ReentrantLock();
     private final Thread waiting;
-    private final boolean hupEnds;
+    private final boolean allEnd;
     private @Nullable GuardedProcess program;
     private @Nullable PosixSignal asked;
 
-    Signals(Thread waiting, boolean hupEnds) {
-        this.hupEnds = hupEnds;
+    Signals(Thread waiting, boolean allEnd) {
+        this.allEnd = allEnd;
         this.waiting = waiting;
     }
 
@@ -31,11 +31,11 @@ public final class Signals {
      * Begins to receive all signals that would end this process and that Java lets a program catch. QUIT is not among them: Java
      * keeps it for itself, and the launcher has it ignored.
      *
-     * @param hupEnds whether a HUP without a program asks to end; otherwise it is ignored
+     * @param allEnd whether every signal without a program asks to end; otherwise TERM and INT do, and the others are ignored
      * @return what came, and where it goes; from now on the calling thread is interrupted by a signal without a program
      */
-    public static Signals receive(boolean hupEnds) {
-        Signals signals = new Signals(Thread.currentThread(), hupEnds);
+    public static Signals receive(boolean allEnd) {
+        Signals signals = new Signals(Thread.currentThread(), allEnd);
         EnumSet.complementOf(EnumSet.of(PosixSignal.KILL)).forEach(signals::receive);
         return signals;
     }
@@ -106,9 +106,8 @@ public final class Signals {
         mutex.lock();
         try {
             GuardedProcess process = program;
-            boolean asksToEnd = process == null
-                    ? signal != PosixSignal.HUP || hupEnds
-                    : signal == PosixSignal.TERM || signal == PosixSignal.INT;
+            boolean asksToEnd =
+                    signal == PosixSignal.TERM || signal == PosixSignal.INT || process == null && allEnd;
             if (asksToEnd && asked == null) {
                 asked = signal;
             }

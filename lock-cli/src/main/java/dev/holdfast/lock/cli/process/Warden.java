@@ -34,7 +34,7 @@ final class Warden implements AutoCloseable {
             "id=$1",
             "exec 3<&0 </dev/null 2>/dev/null",
             "for s in TERM INT HUP USR1 USR2 ALRM VTALRM PROF XCPU IO PWR; do trap \"echo $s\" $s; done",
-            "trap '' PIPE QUIT TSTP",
+            "trap '' PIPE QUIT TSTP TTIN TTOU",
             // The pipe ends when the process at its other end does. What reads it must not die of a signal to the
             // group.
             "(trap '' TERM INT HUP USR1 USR2 ALRM VTALRM PROF XCPU IO PWR; exec cat <&3 >/dev/null) &",
@@ -65,7 +65,9 @@ final class Warden implements AutoCloseable {
      * @throws IOException if this system has no shell
      */
     static Warden start(String mark) throws IOException {
-        ProcessBuilder builder = new ProcessBuilder("sh", "-c", SCRIPT, "holdfast-warden", mark)
+        // No word of this command or of its arguments: a pkill -f that looks for them must not reach the shell, which would
+        // report the signal as the group's.
+        ProcessBuilder builder = new ProcessBuilder("sh", "-c", SCRIPT, "warden", mark)
                 .redirectError(ProcessBuilder.Redirect.DISCARD);
         Warden warden = new Warden(builder.start());
         BufferedReader reader = warden.shell.inputReader(StandardCharsets.US_ASCII);
