@@ -3,6 +3,7 @@ import java.io.DataInputStream;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.file.DirectoryStream;
@@ -22,20 +23,20 @@ import java.util.jar.JarFile;
  * Writes the list of classes for the archive that the launcher creates: {@code java ClassList.java JAR LIB LIST}. The build
  * runs it while packaging.
  *
- * <p>It runs the command on each kind of store and records the loaded classes. No server is needed: memory and H2 work, and
+ * <p>It runs the command on each kind of store and records the loaded classes. No server is needed: H2 works, and
  * the other drivers fail to connect. Classes that only an answering server would load are found in the constant pools: the
  * list also has all classes of Holdfast, and all classes that a listed class of a jar refers to.
  */
 class ClassList {
     private static final String HOLDFAST = "dev/holdfast/";
+    private static final List<Path> FOLDERS = new ArrayList<>();
     private static final List<List<String>> RUNS = List.of(
             List.of("--version"),
-            List.of("run", "--store", "memory:", "x", "--", "true"),
-            List.of("elect", "--store", "memory:", "x", "--", "/none"),
-            List.of("holder", "--store", "memory:", "--json", "x"),
-            List.of("ls", "--store", "memory:"),
-            List.of("doctor", "memory:"),
-            List.of("run", "--store", "jdbc:h2:mem:x?holdfast.createTable=true", "x", "--", "true"),
+            List.of("run", "--store", h2(1), "x", "--", "true"),
+            List.of("elect", "--store", h2(2), "x", "--", "/none"),
+            List.of("holder", "--store", h2(3), "--json", "x"),
+            List.of("ls", "--store", h2(4)),
+            List.of("doctor", h2(5)),
             refused("redis://127.0.0.1:1"),
             refused("etcd://127.0.0.1:1"),
             refused("zookeeper://127.0.0.1:1"),
@@ -43,6 +44,17 @@ class ClassList {
             refused("memcached://127.0.0.1:1"),
             refused("jdbc:postgresql://127.0.0.1:1/x"),
             refused("jdbc:mariadb://127.0.0.1:1/x"));
+
+    /** A database of its own for each run, since they run at the same time. */
+    private static String h2(int number) {
+        try {
+            Path folder = Files.createTempDirectory("holdfast");
+            FOLDERS.add(folder);
+            return "jdbc:h2:file:" + folder.resolve("locks" + number) + "?holdfast.createTable=true";
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
 
     private static List<String> refused(String store) {
         return List.of("run", "--store", store, "--timeout", "200ms", "x", "--", "true");
@@ -64,6 +76,14 @@ class ClassList {
             }
         } finally {
             runners.shutdown();
+            for (Path folder : FOLDERS) {
+                try (DirectoryStream<Path> files = Files.newDirectoryStream(folder)) {
+                    for (Path file : files) {
+                        Files.delete(file);
+                    }
+                }
+                Files.delete(folder);
+            }
         }
         lines.addAll(classesOfHoldfast(jars));
         lines.addAll(referred(jars, lines));

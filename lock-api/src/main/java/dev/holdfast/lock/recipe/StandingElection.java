@@ -7,6 +7,7 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClosedException;
+import dev.holdfast.lock.spi.LockName;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
@@ -40,6 +41,9 @@ final class StandingElection implements Election {
 
     private final LockClient client;
     private final DistributedLock lock;
+    /** The name for logs, messages and thread names. */
+    private final String shown;
+
     private final Callback elected;
     private final Callback revoked;
     private final Duration stopTime;
@@ -77,6 +81,7 @@ final class StandingElection implements Election {
             Surroundings surroundings) {
         this.client = client;
         this.lock = lock;
+        this.shown = LockName.printable(lock.name());
         this.elected = elected;
         this.revoked = revoked;
         this.stopTime = stopTime;
@@ -90,7 +95,7 @@ final class StandingElection implements Election {
     }
 
     private Thread daemon(String role, Runnable task) {
-        Thread daemon = new Thread(task, "holdfast-election-" + lock.name() + role);
+        Thread daemon = new Thread(task, "holdfast-election-" + shown + role);
         daemon.setDaemon(true);
         return daemon;
     }
@@ -104,7 +109,7 @@ final class StandingElection implements Election {
                 lease = ask();
                 failed = lease != null && !isClosed() && !lead(lease);
             } catch (LockClosedException e) {
-                LOG.debug("election '{}': the client is closed, and so is the election", lock.name());
+                LOG.debug("election '{}': the client is closed, and so is the election", shown);
                 finish();
                 return;
             } catch (RuntimeException | Error e) {
@@ -112,8 +117,8 @@ final class StandingElection implements Election {
                 // again.
                 failed = true;
                 LOG.atLevel(failures == 0 ? Level.WARN : Level.DEBUG)
-                        .log("election '{}': failed, and stands again: {}", lock.name(), e.toString());
-                LOG.debug("election '{}': the failure", lock.name(), e);
+                        .log("election '{}': failed, and stands again: {}", shown, e.toString());
+                LOG.debug("election '{}': the failure", shown, e);
             } finally {
                 if (lease != null) {
                     release(lease);
@@ -139,7 +144,7 @@ final class StandingElection implements Election {
             guarded(() -> {
                 asking = false;
                 if (Thread.interrupted()) {
-                    LOG.debug("election '{}': interrupted by its end", lock.name());
+                    LOG.debug("election '{}': interrupted by its end", shown);
                 }
             });
         }
@@ -204,9 +209,9 @@ final class StandingElection implements Election {
         try {
             callback.call(now);
         } catch (InterruptedException e) {
-            LOG.debug("election '{}' (token {}): {} was interrupted", lock.name(), now.token(), what);
+            LOG.debug("election '{}' (token {}): {} was interrupted", shown, now.token(), what);
         } catch (Exception | Error e) {
-            LOG.warn("election '{}' (token {}): {} failed; this leader resigns", lock.name(), now.token(), what, e);
+            LOG.warn("election '{}' (token {}): {} failed; this leader resigns", shown, now.token(), what, e);
             guarded(() -> failed = true);
         } finally {
             signal();
@@ -240,11 +245,11 @@ final class StandingElection implements Election {
                     LOG.warn(
                             "election '{}' (token {}): the leadership has ended, but its callback still runs; until it"
                                     + " returns, this process does not stand again; let it end when it is interrupted",
-                            lock.name(),
+                            shown,
                             now.token());
                 }
             } catch (InterruptedException e) {
-                LOG.debug("election '{}': an interrupt that is not meant for this wait", lock.name());
+                LOG.debug("election '{}': an interrupt that is not meant for this wait", shown);
             }
         }
     }
@@ -253,11 +258,11 @@ final class StandingElection implements Election {
         try {
             lease.close();
         } catch (LeaseLostException e) {
-            LOG.debug("election '{}': {}", lock.name(), e.getMessage());
+            LOG.debug("election '{}': {}", shown, e.getMessage());
         } catch (RuntimeException | Error e) { // this thread must survive: only it can end the candidacy
             LOG.warn(
                     "election '{}' (token {}): the lock was not released; it ends with its lease",
-                    lock.name(),
+                    shown,
                     lease.token(),
                     e);
         }
@@ -351,7 +356,7 @@ final class StandingElection implements Election {
     public boolean yield(Duration length) {
         if (length.isNegative()) {
             throw new IllegalArgumentException(
-                    "election '" + lock.name() + "': the pause must not be negative, got " + length);
+                    "election '" + shown + "': the pause must not be negative, got " + length);
         }
         mutex.lock();
         try {
@@ -390,6 +395,6 @@ final class StandingElection implements Election {
 
     @Override
     public String toString() {
-        return "Election[" + lock.name() + (isLeader() ? ", leader]" : "]");
+        return "Election[" + shown + (isLeader() ? ", leader]" : "]");
     }
 }

@@ -3,6 +3,7 @@ package dev.holdfast.lock.recipe;
 import dev.holdfast.lock.Leadership;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.spi.LockName;
 import java.time.Duration;
 import java.util.concurrent.CompletionStage;
 
@@ -53,7 +54,7 @@ final class Term implements Leadership {
         lease.ensure(validity);
         if (ended) {
             throw new IllegalStateException(
-                    "election '" + lease.name() + "' (token " + token() + "): this leadership has ended; stop writing");
+                    "election '" + LockName.printable(lease.name()) + "' (token " + token() + "): this leadership has ended; stop writing");
         }
     }
 
@@ -64,6 +65,6 @@ final class Term implements Leadership {
 
     @Override
     public String toString() {
-        return "Leadership[" + lease.name() + ", token " + token() + (isValid() ? "]" : ", ended]");
+        return "Leadership[" + LockName.printable(lease.name()) + ", token " + token() + (isValid() ? "]" : ", ended]");
     }
 }

@@ -8,6 +8,7 @@ import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.recipe.StandingElection.Surroundings;
+import dev.holdfast.lock.spi.LockName;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -45,6 +46,37 @@ class StandingElectionTest extends PlannedElection {
         await(() -> reported.size() == 2 && lease.isClosed());
         assertThat(reported).containsExactly("elected", "revoked");
         await(() -> askedAt.size() == 2); // it stands again
+    }
+
+    /** A newline would forge a line of the log, an escape sequence or a change of direction what a terminal shows of it. */
+    @Test
+    void nameWithControlCharacters_isEscapedInLogs_threadNamesAndMessages() {
+        String name = "n\n2026 ERROR forged \u001b[31m\u202e";
+        String shown = LockName.printable(name);
+        answers.add(() -> {
+            throw new IllegalStateException("on purpose");
+        });
+        answers.add(() -> new PlannedLease(name));
+        CountDownLatch leads = new CountDownLatch(1);
+        StandingElection election = new StandingElection(
+                locks.client(),
+                locks.client().lock(name),
+                leadership -> {
+                    reported.add(Thread.currentThread().getName() + leadership);
+                    leads.countDown();
+                },
+                leadership -> {},
+                STOP,
+                Surroundings.REAL);
+        started.set(election);
+        election.start();
+        await(() -> leads.getCount() == 0);
+
+        assertThat(shown).doesNotContain("\n", "\u001b", "\u202e");
+        assertThat(log.warnings()).hasSize(1).first().asString().startsWith("election '" + shown + "': failed");
+        assertThat(reported).first().asString().contains("holdfast-election-" + shown, "Leadership[" + shown);
+        assertThat(election.toString()).startsWith("Election[" + shown);
+        assertThat(election.name()).isEqualTo(name);
     }
 
     @Test

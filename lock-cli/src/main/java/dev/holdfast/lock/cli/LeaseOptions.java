@@ -3,6 +3,7 @@ package dev.holdfast.lock.cli;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.cli.process.Supervisor;
 import java.time.Duration;
+import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
@@ -32,6 +33,30 @@ final class LeaseOptions {
     private @Nullable Duration maxHold;
 
     @Option(
+            names = "--min-hold",
+            paramLabel = "DUR",
+            defaultValue = "0s",
+            description =
+                    "Keep the lock at least that long, even if the command ends earlier: longer than the clocks of your hosts"
+                            + " differ, so that a short cron job does not run twice. Default: none.")
+    private Duration minHold = Duration.ZERO;
+
+    @Option(
+            names = "--stop-time",
+            paramLabel = "DUR",
+            defaultValue = "60s",
+            description =
+                    "After a signal has ended the command, keep the lock until everything that it started has ended, and"
+                            + " KILL what still runs after this time. Default: ${DEFAULT-VALUE}.")
+    private Duration stopTime = Duration.ofSeconds(60);
+
+    @Option(
+            names = "--keep-store",
+            description =
+                    "Leave HOLDFAST_STORE in the environment of the command, which loses it otherwise: it may hold a password.")
+    private boolean keepStore;
+
+    @Option(
             names = "--grace",
             paramLabel = "DUR",
             description =
@@ -55,6 +80,7 @@ final class LeaseOptions {
             if (maxHold != null) {
                 options.maxHold(maxHold);
             }
+            options.minHold(minHold);
             return options.build();
         } catch (IllegalArgumentException e) {
             throw new UsageException(String.valueOf(e.getMessage()));
@@ -85,7 +111,15 @@ final class LeaseOptions {
         return onLoss == OnLoss.ignore;
     }
 
+    Duration minHold() {
+        return minHold;
+    }
+
+    Set<String> removedVariables() {
+        return keepStore ? Set.of() : Set.of(StoreOptions.VARIABLE);
+    }
+
     Supervisor supervisor(Consumer<String> messages) {
-        return new Supervisor(grace(), ignoresLoss(), messages);
+        return new Supervisor(grace(), stopTime, ignoresLoss(), messages);
     }
 }

@@ -4,6 +4,7 @@ import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.cli.process.CommandFailedException;
 import dev.holdfast.lock.cli.process.GuardedProcess;
 import dev.holdfast.lock.cli.process.PosixSignal;
@@ -12,6 +13,10 @@ import dev.holdfast.lock.cli.process.Supervisor;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 
 /** Runs a program under an acquired lease, for {@code run} and {@code elect}. */
@@ -56,14 +61,42 @@ final class LockRunner {
     }
 
     private int supervised(Lease lease, List<String> command) throws CommandFailedException, InterruptedException {
-        GuardedProcess process = GuardedProcess.start(
-                command, Map.of("HOLDFAST_LOCK", lease.name(), "HOLDFAST_TOKEN", Long.toString(lease.token())));
-        signals.forwardTo(process);
+        long begunNanos = System.nanoTime();
+        Supervisor.Outcome outcome;
+        try (GuardedProcess process = GuardedProcess.start(command, variables(lease), options.removedVariables())) {
+            signals.forwardTo(process);
+            try {
+                outcome = options.supervisor(messages)
+                        .supervise(lease, process, () -> signals.asked().isPresent());
+            } finally {
+                signals.forwardToNobody();
+            }
+        }
+        if (outcome.lost() && !options.ignoresLoss()) {
+            return ExitStatus.LOST;
+        }
+        keep(lease, begunNanos);
+        return outcome.status();
+    }
+
+    private static Map<String, String> variables(Lease lease) {
+        return Map.of("HOLDFAST_LOCK", lease.name(), "HOLDFAST_TOKEN", Long.toString(lease.token()));
+    }
+
+    /** Holds the lock until {@code --min-hold} has passed. A signal ends the wait, and leaves the lock to its lease. */
+    private void keep(Lease lease, long begunNanos) {
+        long left = options.minHold().toNanos() - (System.nanoTime() - begunNanos);
+        if (left <= 0) {
+            return;
+        }
+        CompletableFuture<LossReason> lost = lease.lost().toCompletableFuture();
         try {
-            Supervisor.Outcome outcome = options.supervisor(messages).supervise(lease, process);
-            return outcome.lost() && !options.ignoresLoss() ? ExitStatus.LOST : outcome.status();
-        } finally {
-            signals.forwardToNobody();
+            lost.get(left, TimeUnit.NANOSECONDS);
+            messages.accept("the lease was lost before --min-hold had passed");
+        } catch (InterruptedException e) {
+            // The command has ended, with a status of its own.
+        } catch (TimeoutException | ExecutionException e) {
+            // The time has passed.
         }
     }
 

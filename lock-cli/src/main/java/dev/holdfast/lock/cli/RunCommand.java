@@ -25,12 +25,13 @@ import picocli.CommandLine.Spec;
         name = "run",
         mixinStandardHelpOptions = true,
         customSynopsis = {
-            "holdfast run [--store URI] [-n | -w DUR] [--lease DUR] [--max-hold DUR] [-E CODE]",
-            "             [--grace DUR] [--on-loss term|ignore] [--who TEXT] [-v] NAME -- COMMAND..."
+            "holdfast run [--store URI] [-n | -w DUR] [-q] [-E CODE] [--lease DUR] [--min-hold DUR]",
+            "             [--max-hold DUR] [--grace DUR] [--stop-time DUR] [--on-loss term|ignore]",
+            "             [--keep-store] [--who TEXT] [-v] NAME -- COMMAND..."
         },
         description = {
             "Waits for the lock NAME, runs COMMAND, and releases the lock when COMMAND has ended.",
-            "TERM, INT and HUP go on to COMMAND and all that it started. COMMAND finds the lock's name in HOLDFAST_LOCK and"
+            "Signals are forwarded to COMMAND and all that it started. COMMAND finds the lock's name in HOLDFAST_LOCK and"
                     + " the fencing token in HOLDFAST_TOKEN."
         },
         exitCodeListHeading = "%nExit status:%n",
@@ -60,9 +61,14 @@ final class RunCommand implements Callable<Integer> {
     @Option(
             names = {"-E", "--conflict-exit-code"},
             paramLabel = "CODE",
-            defaultValue = "75",
-            description = "The exit status when another client holds the lock. Default: ${DEFAULT-VALUE}.")
-    private int busyStatus = ExitStatus.BUSY;
+            description =
+                    "The exit status when another holder has the lock. With it, nothing is printed then. Default: 75.")
+    private @Nullable Integer busyStatus;
+
+    @Option(
+            names = {"-q", "--quiet"},
+            description = "Print nothing when another holder has the lock.")
+    private boolean quiet;
 
     @Parameters(index = "0", paramLabel = "NAME", description = "The lock's name, such as jobs/nightly.")
     private String name = "";
@@ -97,7 +103,7 @@ final class RunCommand implements Callable<Integer> {
     public Integer call() throws Exception {
         store.applyVerbosity();
         CommandArguments.check(spec.commandLine(), command);
-        if (busyStatus < 0 || busyStatus > 255) {
+        if (busyStatus != null && (busyStatus < 0 || busyStatus > 255)) {
             throw new UsageException("-E must be from 0 to 255");
         }
         lease.grace();
@@ -111,8 +117,10 @@ final class RunCommand implements Callable<Integer> {
                     Progress.start(client, name, spec.commandLine().getErr())) {
                 acquired = acquire(lock);
             } catch (LockTimeoutException e) {
-                messages.accept(String.valueOf(e.getMessage()));
-                return busyStatus;
+                if (!quiet && busyStatus == null) {
+                    messages.accept(String.valueOf(e.getMessage()));
+                }
+                return busyStatus == null ? ExitStatus.BUSY : busyStatus;
             }
             return run(runner, acquired, messages);
         } catch (InterruptedException e) {

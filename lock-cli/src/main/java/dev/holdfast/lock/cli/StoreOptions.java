@@ -2,8 +2,11 @@ package dev.holdfast.lock.cli;
 
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockOptions;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
@@ -15,10 +18,17 @@ final class StoreOptions {
             names = "--store",
             paramLabel = "URI",
             description = {
-                "The store's address: redis:, etcd:, zookeeper:, consul:, memcached:, jdbc: or memory:.",
-                "Default: the variable HOLDFAST_STORE, which other users cannot see in the list of processes."
+                "The store's address: redis:, etcd:, zookeeper:, consul:, memcached: or jdbc:.",
+                "Other users see it in the list of processes. Default: --store-file, or the variable HOLDFAST_STORE."
             })
     private @Nullable String uri;
+
+    @Option(
+            names = "--store-file",
+            paramLabel = "FILE",
+            description =
+                    "A file whose first line is the store's address. Others than its owner and group must not be able to read it.")
+    private @Nullable Path file;
 
     @Option(
             names = "--who",
@@ -45,17 +55,33 @@ final class StoreOptions {
     /** Sets the log level of the lock client and the store's client; call it before any logging. */
     void applyVerbosity() {
         if (verbose.length > 0) {
-            System.setProperty("org.slf4j.simpleLogger.defaultLogLevel", verbose.length > 1 ? "debug" : "info");
+            // Loggers of the wire would print passwords, so only our own give details.
+            System.setProperty("org.slf4j.simpleLogger.defaultLogLevel", "info");
+            System.setProperty("org.slf4j.simpleLogger.log.dev.holdfast", verbose.length > 1 ? "debug" : "info");
             System.clearProperty("java.util.logging.config.class");
         }
     }
 
     String uri() {
-        String chosen = uri == null ? System.getenv(VARIABLE) : uri;
-        if (chosen == null || chosen.isBlank()) {
-            throw new UsageException("no store: give --store URI, or set " + VARIABLE);
+        if (uri != null && file != null) {
+            throw new UsageException("give --store or --store-file, not both");
         }
+        String chosen = uri != null ? uri : file != null ? StoreFile.read(file) : System.getenv(VARIABLE);
+        if (chosen == null || chosen.isBlank()) {
+            throw new UsageException("no store: give --store URI or --store-file FILE, or set " + VARIABLE);
+        }
+        refuseMemory(chosen);
         return chosen;
+    }
+
+    /** Such a store ends with this process, so two commands would never meet. */
+    private static void refuseMemory(String address) {
+        String lower = address.toLowerCase(Locale.ROOT);
+        if (lower.startsWith("memory:") || lower.startsWith("jdbc:h2:mem:")) {
+            throw new LockConfigurationException(
+                    "the store " + lower.substring(0, lower.indexOf(':', lower.startsWith("jdbc") ? 9 : 0) + 1)
+                            + " is the memory of one process, so it locks nothing between two commands; name a server, or a file of H2");
+        }
     }
 
     LockClient connect() {
@@ -73,6 +99,7 @@ final class StoreOptions {
     }
 
     LockClient connect(String address) {
+        refuseMemory(address);
         return LockClient.connect(address, clientOptions().build());
     }
 

@@ -35,6 +35,8 @@ final class CliRun implements AutoCloseable {
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:TieredStopAtLevel=1",
                 "-XX:+UseSerialGC",
+                "-XX:+UnlockDiagnosticVMOptions",
+                "-XX:-BytecodeVerificationRemote", // starts sooner
                 "-Xmx128m"));
         command.addAll(List.of(
                 "-Dio.lettuce.core.jfr=false", "-cp", System.getProperty("java.class.path"), Holdfast.class.getName()));

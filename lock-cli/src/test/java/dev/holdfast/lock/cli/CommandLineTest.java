@@ -13,15 +13,26 @@ import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LossReason;
 import java.io.PrintWriter;
 import java.io.StringWriter;
-import java.util.UUID;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
 
-/** Options, output and exit status, in this process and with the memory store. */
+/** Options, output and exit status, in this process and with a file of H2. */
 class CommandLineTest {
-    private final String store = "memory:" + UUID.randomUUID();
+    @TempDir
+    private Path folder;
+
+    private String store = "";
     private final StringWriter out = new StringWriter();
     private final StringWriter err = new StringWriter();
+
+    @BeforeEach
+    void nameStore() {
+        store = "jdbc:h2:file:" + folder.resolve("locks") + "?holdfast.createTable=true";
+    }
 
     private int execute(String... args) {
         out.getBuffer().setLength(0);
@@ -71,8 +82,8 @@ class CommandLineTest {
             {"--limit must be from 1 to 1000", "ls", "--limit", "0"},
             {"--limit must be from 1 to 1000", "ls", "--limit", "1001"},
             {"--interval must be at least 100ms, for the store's sake", "ls", "--interval", "99ms"},
-            {"no store: give --store URI, or set HOLDFAST_STORE", "holder", "--store", " ", "n"},
-            {"--timeout 0s must be more than nothing", "holder", "--store", "memory:", "--timeout", "0s", "n"},
+            {"no store: give --store URI or --store-file FILE, or set HOLDFAST_STORE", "holder", "--store", " ", "n"},
+            {"--timeout 0s must be more than nothing", "holder", "--store", "redis:", "--timeout", "0s", "n"},
             {"Unknown option: '--no'", "holder", "--no", "n"},
         };
         for (String[] each : wrong) {
@@ -89,6 +100,23 @@ class CommandLineTest {
     void wrongStore_isSaid_78() {
         assertThat(execute("holder", "--store", "nosql:here", "n")).isEqualTo(78);
         assertThat(err.toString()).startsWith("holdfast: ").contains("nosql").hasLineCount(1);
+    }
+
+    @Test
+    void storeInTheMemoryOfOneProcess_isRefused_78() {
+        for (String memory : List.of(
+                "memory:", "memory:shared", "jdbc:h2:mem:locks", "JDBC:H2:MEM:locks;MODE=MySQL")) {
+            for (String[] args : new String[][] {
+                {"run", "--store", memory, "x", "--", "true"},
+                {"elect", "--store", memory, "x", "--", "true"},
+                {"doctor", memory},
+                {"holder", "--store", memory, "x"},
+                {"ls", "--store", memory}
+            }) {
+                assertThat(execute(args)).as(String.join(" ", args)).isEqualTo(78);
+                assertThat(out + err.toString()).contains("memory of one process");
+            }
+        }
     }
 
     @Test
@@ -155,7 +183,7 @@ class CommandLineTest {
     void doctor_saysWhatItFinds_ofTheAddressThatIsGiven() {
         assertThat(execute("doctor", "--store", "nosql:here", store)).isIn(0, 1);
         assertThat(out.toString())
-                .startsWith("ok       the store answers, has what locks need and grants the rights; connecting took ")
+                .startsWith("ok       the store answers, has the schema and grants the rights; connecting took ")
                 .contains("\nok       a lock and its release take ", "(median of 20, slowest ", "locks in use: 0\n")
                 .contains("the clocks of the store and of this host differ by less than a second\n");
         assertThat(execute("doctor", "--json", "--store", store)).isIn(0, 1);

@@ -101,12 +101,13 @@ class ElectIT {
     }
 
     @Test
-    void hupToAStandby_doesNotEndIt() throws Exception {
+    void hupAndUsr1ToAStandby_doNotEndIt() throws Exception {
         try (CliRun first = elect("hup", SCRIPT)) {
             token(first);
             try (CliRun second = elect("hup", SCRIPT)) {
                 second.await("it stands", () -> redis.list("KEYS", "*{hup}*").size() > 1);
                 second.signal("HUP");
+                second.signal("USR1");
                 first.signal("TERM");
                 assertThat(token(second)).isPositive();
                 second.signal("TERM");

@@ -196,7 +196,7 @@ class RunIT {
     @Test
     void nestedRun_keepsTheMarkOfTheOuterOne() throws Exception {
         List<String> command =
-                new ArrayList<>(List.of("run", "outer", "--", "sh", "-c", "echo \"$HOLDFAST_RUN\"; exec \"$@\"", "sh"));
+                new ArrayList<>(List.of("run", "--keep-store", "outer", "--", "sh", "-c", "echo \"$HOLDFAST_RUN\"; exec \"$@\"", "sh"));
         command.addAll(CliRun.java("run", "inner", "--", "sh", "-c", "echo \"$HOLDFAST_RUN\""));
         try (CliRun run = run(command.toArray(String[]::new))) {
             assertThat(run.status()).isZero();
@@ -208,10 +208,9 @@ class RunIT {
     }
 
     @Test
-    void killedCommand_itsChildDiesWithIt_bySetpriv_andTheLeaseEndsTheLock() throws Exception {
+    void killedHoldfast_commandDiesWithIt_andTheLeaseEndsTheLock() throws Exception {
         String script = "echo child $$; exec sleep 100";
-        try (CliRun run =
-                run("run", "--lease", "6s", "killed", "--", "setpriv", "--pdeathsig", "KILL", "sh", "-c", script)) {
+        try (CliRun run = run("run", "--lease", "6s", "killed", "--", "sh", "-c", script)) {
             String out = run.awaitOut("child ");
             long child = Long.parseLong(out.strip().split(" ")[1]);
             run.signal("KILL");

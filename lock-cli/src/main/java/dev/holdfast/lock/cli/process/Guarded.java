@@ -26,7 +26,7 @@ interface Guarded {
     void rehearse();
 
     /**
-     * Sends a signal to the program and to everything that it started, as far as it still runs.
+     * Sends a signal to the program; TERM, INT, HUP and KILL also to everything that it started, as far as it still runs.
      *
      * @param signal which
      */

@@ -1,28 +1,45 @@
 package dev.holdfast.lock.cli.process;
 
-/** The signals that this command deals with; their numbers are the same on all systems that Java runs on. */
+import sun.misc.Signal;
+
+/** The signals that this command sends or forwards. */
 public enum PosixSignal {
     /** The terminal was closed. */
-    HUP(1),
+    HUP,
     /** {@code ^C}. */
-    INT(2),
+    INT,
     /** Ends a process at once; it cannot be caught. */
-    KILL(9),
+    KILL,
     /** The polite request to end. */
-    TERM(15);
+    TERM,
+    /** For the command's own purposes. */
+    USR1,
+    /** For the command's own purposes. */
+    USR2,
+    /** A timer has run out. */
+    ALRM,
+    /** A timer of processor time has run out. */
+    VTALRM,
+    /** A profiling timer has run out. */
+    PROF,
+    /** The limit of processor time is reached. */
+    XCPU,
+    /** A file can be read or written. */
+    IO,
+    /** The power fails. */
+    PWR;
 
-    private final int number;
-
-    PosixSignal(int number) {
-        this.number = number;
+    /** Whether everything that a command started gets it, and not only the command. */
+    boolean isForAll() {
+        return this == HUP || this == INT || this == KILL || this == TERM;
     }
 
     /**
      * The exit status of a shell for a command that this signal ended.
      *
-     * @return 128 and the signal's number
+     * @return 128 and the signal's number on this system
      */
     public int status() {
-        return 128 + number;
+        return 128 + new Signal(name()).getNumber();
     }
 }

@@ -54,8 +54,15 @@ final class ProcessFamily {
                 : List.of();
     }
 
-    /** Sends a signal to all members; to those that they start meanwhile it does not, so a kill is repeated. */
+    /**
+     * Sends a signal that asks to end to all members, and any other to the first alone: most programs know nothing of USR1 and die
+     * of it. Members that are started meanwhile do not get it, so a kill is repeated.
+     */
     void signal(PosixSignal signal) {
+        if (!signal.isForAll()) {
+            send(signal, first.isAlive() ? List.of(first) : List.of());
+            return;
+        }
         if (signal == PosixSignal.KILL) {
             send(signal, below()); // at once; the search below takes a while
         }

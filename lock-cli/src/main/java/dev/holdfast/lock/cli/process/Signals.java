@@ -3,40 +3,52 @@ package dev.holdfast.lock.cli.process;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
+import java.util.EnumSet;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import sun.misc.Signal;
+import sun.misc.SignalHandler;
 
 /**
- * The signals that ask this process to end. They go to the program while there is one, and to the waiting thread while
- * there is none. A signal that was ignored when this process began, as by {@code nohup}, stays ignored. Thread-safe.
+ * The signals that would end this process. They go to the program while there is one, unless it has received them with its process
+ * group. While there is none, they interrupt the waiting thread. A signal that was ignored when this process began, as by {@code nohup},
+ * stays ignored. Thread-safe.
  */
 public final class Signals {
     private final ReentrantLock mutex = new ReentrantLock();
     private final Thread waiting;
-    private final boolean hupEnds;
+    private final boolean allEnd;
     private @Nullable GuardedProcess program;
     private @Nullable PosixSignal asked;
 
-    Signals(Thread waiting, boolean hupEnds) {
-        this.hupEnds = hupEnds;
+    Signals(Thread waiting, boolean allEnd) {
+        this.allEnd = allEnd;
         this.waiting = waiting;
     }
 
     /**
-     * Begins to receive the signals TERM, INT and HUP.
+     * Begins to receive all signals that would end this process and that Java lets a program catch. QUIT is not among them: Java
+     * keeps it for itself, and the launcher has it ignored.
      *
-     * @param hupEnds whether a HUP without a program asks to end; otherwise it is ignored
+     * @param allEnd whether every signal without a program asks to end; otherwise TERM and INT do, and the others are ignored
      * @return what came, and where it goes; from now on the calling thread is interrupted by a signal without a program
      */
-    public static Signals receive(boolean hupEnds) {
-        Signals signals = new Signals(Thread.currentThread(), hupEnds);
-        for (PosixSignal signal : List.of(PosixSignal.TERM, PosixSignal.INT, PosixSignal.HUP)) {
-            Signal.handle(new Signal(signal.name()), received -> signals.came(signal));
-        }
+    public static Signals receive(boolean allEnd) {
+        Signals signals = new Signals(Thread.currentThread(), allEnd);
+        EnumSet.complementOf(EnumSet.of(PosixSignal.KILL)).forEach(signals::receive);
         return signals;
+    }
+
+    private void receive(PosixSignal signal) {
+        try {
+            Signal posix = new Signal(signal.name());
+            if (Signal.handle(posix, received -> came(signal)) == SignalHandler.SIG_IGN) {
+                Signal.handle(posix, SignalHandler.SIG_IGN);
+            }
+        } catch (IllegalArgumentException e) {
+            // This system has no such signal, or Java uses it.
+        }
     }
 
     /**
@@ -68,8 +80,8 @@ public final class Signals {
     }
 
     /**
-     * The first signal that asked this command to end. A HUP that a program got does not count: many take it for a request
-     * to read their configuration again.
+     * The first signal that asked this command to end. Of those that a program got, TERM and INT count: the others have other
+     * meanings for many programs, such as to read the configuration again.
      *
      * @return empty if there was none
      */
@@ -83,27 +95,33 @@ public final class Signals {
     }
 
     void came(PosixSignal signal) {
+        GuardedProcess process = note(signal);
+        if (process != null && !process.hasReceived(signal)) {
+            process.signal(signal);
+        }
+    }
+
+    /** Notes the signal, and returns the program that it is for; null if there is none yet. */
+    private @Nullable GuardedProcess note(PosixSignal signal) {
         mutex.lock();
         try {
             GuardedProcess process = program;
-            if (process == null && signal == PosixSignal.HUP && !hupEnds) {
-                return;
-            }
-            if (asked == null && (process == null || signal != PosixSignal.HUP)) {
+            boolean asksToEnd =
+                    signal == PosixSignal.TERM || signal == PosixSignal.INT || process == null && allEnd;
+            if (asksToEnd && asked == null) {
                 asked = signal;
             }
-            if (process == null) {
+            if (process == null && asksToEnd) {
                 waiting.interrupt();
-            } else if (signal != PosixSignal.INT || !isForeground()) {
-                process.signal(signal);
-            } // a ^C has reached the program already, which is in the terminal's foreground with us
+            }
+            return process;
         } finally {
             mutex.unlock();
         }
     }
 
     /** Whether this process belongs to the foreground of its terminal, to which a {@code ^C} goes as a whole. */
-    private static boolean isForeground() {
+    static boolean isForeground() {
         try {
             String stat = Files.readString(Path.of("/proc/self/stat"));
             String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ");

@@ -6,6 +6,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 
 /**
@@ -23,9 +24,12 @@ import java.util.function.Consumer;
 public final class Supervisor {
     private static final long MAX_RESERVE_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+    private static final int STATUS_OF_SIGNALS = 128;
+    private static final long LOOK_WHEN_STOPPING_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     private static final long LOOK_WHEN_ENDING_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
     private final Duration grace;
+    private final Duration stopTime;
     private final boolean ignoreLoss;
     private final Consumer<String> messages;
     private final Timing timing;
@@ -34,15 +38,17 @@ public final class Supervisor {
      * Creates a supervisor.
      *
      * @param grace how long before the end of a lease that is not renewed the program gets a TERM
+     * @param stopTime how long what the program started may go on after a signal has ended the program, before it is killed
      * @param ignoreLoss whether a loss is only reported
      * @param messages gets a line for the user when something is wrong
      */
-    public Supervisor(Duration grace, boolean ignoreLoss, Consumer<String> messages) {
-        this(grace, ignoreLoss, messages, Timing.SYSTEM);
+    public Supervisor(Duration grace, Duration stopTime, boolean ignoreLoss, Consumer<String> messages) {
+        this(grace, stopTime, ignoreLoss, messages, Timing.SYSTEM);
     }
 
-    Supervisor(Duration grace, boolean ignoreLoss, Consumer<String> messages, Timing timing) {
+    Supervisor(Duration grace, Duration stopTime, boolean ignoreLoss, Consumer<String> messages, Timing timing) {
         this.grace = grace;
+        this.stopTime = stopTime;
         this.ignoreLoss = ignoreLoss;
         this.messages = messages;
         this.timing = timing;
@@ -89,20 +95,22 @@ public final class Supervisor {
     }
 
     /**
-     * Waits until the program has ended, and ends it if the lease cannot be kept. If this thread is interrupted, or fails,
-     * everything is killed at once.
+     * Waits until the program has ended, and ends it if the lease cannot be kept. If a signal ended the program, waits until all that
+     * it started has ended too; what still runs after the stop time is killed. If this thread is interrupted, or fails, everything is
+     * killed at once.
      *
      * @param lease the program's lease; it is not closed here
      * @param process the running program
+     * @param asked whether a signal asked the program to end: then what it started is waited for as well
      * @return how it ended
      * @throws InterruptedException if interrupted; the program is dead
      */
-    public Outcome supervise(Lease lease, GuardedProcess process) throws InterruptedException {
-        return watch(lease, process);
+    public Outcome supervise(Lease lease, GuardedProcess process, BooleanSupplier asked) throws InterruptedException {
+        return watch(lease, process, asked);
     }
 
-    Outcome watch(Lease lease, Guarded process) throws InterruptedException {
-        Watch watch = new Watch(lease, process);
+    Outcome watch(Lease lease, Guarded process, BooleanSupplier asked) throws InterruptedException {
+        Watch watch = new Watch(lease, process, asked);
         try {
             process.rehearse();
             return watch.run();
@@ -117,6 +125,7 @@ public final class Supervisor {
     private final class Watch {
         private final Lease lease;
         private final Guarded process;
+        private final BooleanSupplier asked;
         private final CompletableFuture<Integer> exit;
         private final CompletableFuture<?> lost;
         private final long graceNanos;
@@ -125,10 +134,14 @@ public final class Supervisor {
         private long untilWallNanos;
         private boolean terminated;
         private boolean killed;
+        private boolean lossReported;
+        private boolean stopping;
+        private long stopNanos;
 
-        Watch(Lease lease, Guarded process) {
+        Watch(Lease lease, Guarded process, BooleanSupplier asked) {
             this.lease = lease;
             this.process = process;
+            this.asked = asked;
             this.exit = process.exit();
             this.lost = lease.lost().toCompletableFuture();
             long granted = lease.remaining().toNanos();
@@ -138,7 +151,8 @@ public final class Supervisor {
         }
 
         Outcome run() throws InterruptedException {
-            while (!exit.isDone() || terminated && process.anyAlive()) {
+            while (!exit.isDone() || mustOutliveAll() && process.anyAlive()) {
+                stopIfEnded();
                 long remaining = remainingNanos();
                 if (ignoreLoss) {
                     awaitExit();
@@ -152,11 +166,47 @@ public final class Supervisor {
                     pause(Math.min(LOOK_NANOS, remaining - graceNanos));
                 }
             }
-            if (lost.isDone() && !terminated && !killed) {
+            if (lost.isDone() && !terminated && !lossReported) {
                 messages.accept("the lease was lost (" + lost.join() + ") when the command ended");
             }
             outcome = new Outcome(exit.join(), terminated || lost.isDone());
             return outcome;
+        }
+
+        /** A script that a signal has ended leaves programs that are still ending: they need the lock as it did. */
+        private boolean mustOutliveAll() {
+            return terminated || endedBySignal();
+        }
+
+        private boolean endedBySignal() {
+            return asked.getAsBoolean() || exit.isDone() && isOfSignal(exit.join());
+        }
+
+        /** As far as a status says: a program may also return such a number by itself. */
+        private boolean isOfSignal(int status) {
+            return status > STATUS_OF_SIGNALS && status <= STATUS_OF_SIGNALS + 64;
+        }
+
+        /** The program has ended and others of its family have not: they end soon, or are killed. */
+        private void stopIfEnded() {
+            if (!exit.isDone() || terminated) {
+                return;
+            }
+            if (!stopping) {
+                stopping = true;
+                stopNanos = timing.nanos() + stopTime.toNanos();
+                messages.accept("the command has ended; waiting for what it started");
+                if (!asked.getAsBoolean()) {
+                    process.signal(PosixSignal.TERM); // the signal that ended the program reached it alone
+                }
+            } else if (timing.nanos() - stopNanos >= 0) {
+                if (!killed) {
+                    killed = true;
+                    messages.accept(
+                            "what the command started still runs " + stopTime.toSeconds() + " s after it: killing it");
+                }
+                process.signal(PosixSignal.KILL);
+            }
         }
 
         private long remainingNanos() {
@@ -203,17 +253,19 @@ public final class Supervisor {
             if (!lost.isDone()) {
                 pause(TimeUnit.SECONDS.toNanos(1));
             } else {
-                if (!killed) {
-                    killed = true;
+                if (!lossReported) {
+                    lossReported = true;
                     messages.accept("the lease is lost (" + lost.join() + "); the command goes on, as you asked");
                 }
-                timing.await(exit, TimeUnit.SECONDS.toNanos(1));
+                timing.await(exit.isDone() ? new CompletableFuture<>() : exit, TimeUnit.SECONDS.toNanos(1));
             }
         }
 
         private void pause(long nanos) throws InterruptedException {
             if (terminated) {
                 timing.await(new CompletableFuture<>(), nanos);
+            } else if (stopping) {
+                timing.await(lost, Math.min(nanos, LOOK_WHEN_STOPPING_NANOS));
             } else {
                 timing.await(CompletableFuture.anyOf(exit, lost), nanos);
             }

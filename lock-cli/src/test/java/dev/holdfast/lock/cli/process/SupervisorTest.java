@@ -14,6 +14,7 @@ import org.junit.jupiter.api.Test;
 
 /** On a made-up clock: when a program under a lease gets which signal. */
 class SupervisorTest {
+    private static final Duration STOP_TIME = Duration.ofSeconds(60);
     private static final Duration GRACE = Duration.ofSeconds(5);
 
     private final World world = new World();
@@ -164,9 +165,86 @@ class SupervisorTest {
         throw new AssertionError("the interrupt was swallowed");
     }
 
+    @Test
+    void askedToEnd_waitsForWhatTheProgramStarted_andSendsNothing() throws Exception {
+        world.renewsUntil(100);
+        world.program.orphan = true;
+        world.at(10, () -> {
+            world.asked = true;
+            world.program.ends(143);
+        });
+        world.at(40, () -> world.program.orphan = false);
+
+        Supervisor.Outcome outcome = supervise(false);
+
+        assertThat(world.program.signals).isEmpty();
+        assertThat(outcome).isEqualTo(new Supervisor.Outcome(143, false));
+        assertThat(messages).containsExactly("the command has ended; waiting for what it started");
+        assertThat(world.now).isBetween(TimeUnit.SECONDS.toNanos(40), TimeUnit.MILLISECONDS.toNanos(40_200));
+    }
+
+    @Test
+    void askedToEnd_whatStillRunsAfterTheStopTime_isKilled() throws Exception {
+        world.renewsUntil(200);
+        world.program.orphan = true;
+        world.at(10, () -> {
+            world.asked = true;
+            world.program.ends(0);
+        });
+
+        Supervisor.Outcome outcome = supervise(false);
+
+        assertThat(world.program.signals).hasSize(1).first().asString().startsWith("KILL at 70.");
+        assertThat(outcome).isEqualTo(new Supervisor.Outcome(0, false));
+        assertThat(messages)
+                .containsExactly(
+                        "the command has ended; waiting for what it started",
+                        "what the command started still runs 60 s after it: killing it");
+    }
+
+    @Test
+    void askedToEnd_leaseThatCannotBeKept_isNotOutlived() throws Exception {
+        world.program.orphan = true;
+        world.at(2, () -> {
+            world.asked = true;
+            world.program.ends(143);
+        });
+
+        Supervisor.Outcome outcome = supervise(false);
+
+        assertThat(world.program.signals).containsExactly("TERM at 10.0", "KILL at 14.0");
+        assertThat(outcome).isEqualTo(new Supervisor.Outcome(143, true));
+    }
+
+    @Test
+    void programThatASignalOfOthersEnded_whatItStartedGetsTerm() throws Exception {
+        world.renewsUntil(100);
+        world.program.orphan = true;
+        world.at(10, () -> world.program.ends(137));
+        world.at(12, () -> world.program.orphan = false);
+
+        Supervisor.Outcome outcome = supervise(false);
+
+        assertThat(world.program.signals).hasSize(1).first().asString().startsWith("TERM at 10.");
+        assertThat(outcome).isEqualTo(new Supervisor.Outcome(137, false));
+    }
+
+    @Test
+    void programThatEndsByItself_leavesWhatItStartedAlone() throws Exception {
+        world.renewsUntil(100);
+        world.program.orphan = true;
+        world.at(10, () -> world.program.ends(1));
+
+        Supervisor.Outcome outcome = supervise(false);
+
+        assertThat(world.program.signals).isEmpty();
+        assertThat(outcome).isEqualTo(new Supervisor.Outcome(1, false));
+        assertThat(messages).isEmpty();
+    }
+
     private Supervisor.Outcome supervise(boolean ignoreLoss) throws InterruptedException {
-        Supervisor.Outcome outcome =
-                new Supervisor(GRACE, ignoreLoss, messages::add, world).watch(world, world.program);
+        Supervisor.Outcome outcome = new Supervisor(GRACE, STOP_TIME, ignoreLoss, messages::add, world)
+                .watch(world, world.program, () -> world.asked);
         assertThat(world.program.rehearsals).as("rehearsals of its end").isEqualTo(1);
         return outcome;
     }
@@ -180,6 +258,7 @@ class SupervisorTest {
         long until = TimeUnit.SECONDS.toNanos(15);
         long jumped;
         boolean doubted;
+        boolean asked;
 
         record Event(long nanos, Runnable action) {}
 
