@@ -6,10 +6,14 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.net.URL;
 import java.net.URLClassLoader;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.MessageDigest;
 import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
@@ -21,7 +25,7 @@ import java.util.jar.JarFile;
 
 /**
  * Writes the list of classes for the archive that the launcher creates: {@code java ClassList.java JAR LIB LIST}. The build
- * runs it while packaging.
+ * runs it while packaging. Beside the list it writes a checksum of the jars, {@code build-id}, which tells one archive from another.
  *
  * <p>It runs the command on each kind of store and records the loaded classes. No server is needed: H2 works, and
  * the other drivers fail to connect. Classes that only an answering server would load are found in the constant pools: the
@@ -90,6 +94,17 @@ class ClassList {
         Path list = Path.of(args[2]).toAbsolutePath();
         Files.createDirectories(list.getParent());
         Files.write(list, lines);
+        Files.writeString(list.resolveSibling("build-id"), checksum(jars) + "\n");
+    }
+
+    /** Of the names and contents of the jars, whatever their times are. */
+    private static String checksum(List<Path> jars) throws Exception {
+        MessageDigest digest = MessageDigest.getInstance("SHA-256");
+        for (Path jar : jars.stream().sorted(Comparator.comparing(Path::getFileName)).toList()) {
+            digest.update(jar.getFileName().toString().getBytes(StandardCharsets.UTF_8));
+            digest.update(Files.readAllBytes(jar));
+        }
+        return HexFormat.of().formatHex(digest.digest());
     }
 
     private static List<String> recorded(String classPath, List<String> run) throws IOException, InterruptedException {

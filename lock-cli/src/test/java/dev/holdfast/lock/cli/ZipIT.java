@@ -2,6 +2,9 @@ package dev.holdfast.lock.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
@@ -11,11 +14,18 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileTime;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import java.util.regex.MatchResult;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -50,16 +60,27 @@ class ZipIT {
                 }
             }
         }
+        Files.createDirectories(archive());
+        for (int day = 1; day <= 3; day++) {
+            Path old = Files.writeString(archive().resolve(day + ".jsa"), "of an older version");
+            Files.setLastModifiedTime(old, FileTime.fromMillis(TimeUnit.DAYS.toMillis(day)));
+        }
         try (CliRun first = start(List.of(), "--version")) {
-            assertThat(first.process().waitFor(5, TimeUnit.MINUTES))
-                    .as("the archive is created")
-                    .isTrue();
             assertThat(first.status()).as(first.err()).isZero();
             assertThat(first.out()).matches("holdfast [0-9]+[.].+\n");
+            assertThat(archives()).as("it did not wait for its archive").hasSize(3);
+            Awaitility.await("the archive is made in the background")
+                    .atMost(Duration.ofMinutes(5))
+                    .until(() -> archives().stream().anyMatch(file -> file.toFile().length() > 1_000_000));
         }
-        try (Stream<Path> archives = Files.list(archive())) {
-            assertThat(archives.filter(file -> file.toFile().length() > 1_000_000))
-                    .hasSize(1);
+        Awaitility.await("the older archives are removed, but for one")
+                .atMost(Duration.ofSeconds(20))
+                .until(() -> archives().size() == 2);
+    }
+
+    private static List<Path> archives() throws IOException {
+        try (Stream<Path> files = Files.list(archive())) {
+            return files.filter(file -> file.toString().endsWith(".jsa")).toList();
         }
     }
 
@@ -93,19 +114,99 @@ class ZipIT {
     }
 
     @Test
-    void manualPage_completion_andLicence_areInIt() throws Exception {
+    void manualPage_andCompletion_areInIt() throws Exception {
         assertThat(home.resolve("share/man/man1/holdfast.1"))
                 .content()
                 .startsWith(".TH HOLDFAST 1")
                 .contains("HOLDFAST DOCTOR")
                 .contains("memcached:");
         Path completion = home.resolve("share/bash-completion/completions/holdfast");
-        assertThat(home.resolve("LICENSE")).isNotEmptyFile();
         String script =
                 ". \"$1\"; COMP_WORDS=(holdfast el); COMP_CWORD=1; _complete_holdfast; echo \"${COMPREPLY[@]}\"";
         try (CliRun bash = CliRun.start("", List.of("bash", "-c", script, "bash", completion.toString()))) {
             assertThat(bash.status()).as(bash.err()).isZero();
             assertThat(bash.out()).contains("elect");
+        }
+    }
+
+    @Test
+    void eachLibrary_isInTheBillOfMaterials_withALicenceWhoseTextIsThere() throws Exception {
+        assertThat(home.resolve("LICENSE")).content().contains("Apache License");
+        JsonObject bill =
+                JsonParser.parseString(Files.readString(home.resolve("bom.json"))).getAsJsonObject();
+        Set<String> jars = new TreeSet<>();
+        for (JsonElement element : bill.getAsJsonArray("components")) {
+            JsonObject each = element.getAsJsonObject();
+            String name = each.get("name").getAsString();
+            jars.add(name + "-" + each.get("version").getAsString() + ".jar");
+            Matcher words = Pattern.compile("[A-Z][A-Za-z0-9.-]+").matcher(each.get("licenses").toString());
+            assertThat(words.results()
+                            .map(MatchResult::group)
+                            .anyMatch(id -> id.equals("Apache-2.0")
+                                    || Files.exists(home.resolve("licences/" + id + ".txt"))))
+                    .as("%s: the text of one of its licences %s", name, each.get("licenses"))
+                    .isTrue();
+        }
+        try (Stream<Path> files = Files.list(home.resolve("lib"))) {
+            assertThat(files.map(file -> file.getFileName().toString())
+                            .filter(name -> name.endsWith(".jar") && !name.equals("lock-cli.jar")))
+                    .isNotEmpty()
+                    .allMatch(name -> jars.contains(name) || name.matches(".*-(linux|osx|windows).*"), "is listed");
+        }
+    }
+
+    @Test
+    void signalsOfTheJvm_areForwarded_orIgnored() throws Exception {
+        String script = "trap 'echo got USR2; exit 9' USR2; echo \"${_JAVA_SR_SIGNUM-none}\"; while :; do sleep 0.05; done";
+        try (CliRun run = start(List.of(), "run", "jvm", "--", "bash", "-c", script)) {
+            run.awaitOut("none\n");
+            run.signal("QUIT");
+            run.signal("USR2");
+            assertThat(run.status()).isEqualTo(9);
+            assertThat(run.out()).as("no dump of Java's threads").isEqualTo("none\ngot USR2\n");
+            assertThat(run.err()).isEmpty();
+        }
+    }
+
+    @Test
+    void javaThatCannotStart_71() throws Exception {
+        String limited = "ulimit -v 300000; exec \"$0\" \"$@\"";
+        for (List<String> env : List.of(List.of("sh", "-c", limited), List.of("JAVA_OPTS=-XX:NoSuchOption"))) {
+            try (CliRun run = start(env, "run", "x", "--", "echo", "done")) {
+                assertThat(run.status()).as(run.out() + run.err()).isEqualTo(71);
+                assertThat(run.out()).isEmpty();
+                assertThat(run.err()).startsWith("holdfast: Java cannot start: ").hasLineCount(1);
+            }
+        }
+    }
+
+    /** What the package installs, without installing it. */
+    @Test
+    void package_hasItsArchiveMade_whenItIsInstalled() throws Exception {
+        try (CliRun made = CliRun.start("", List.of("../bin/package-deb", folder.toString()))) {
+            assertThat(made.status()).as(made.err()).isZero();
+            Path root = folder.resolve("root");
+            try (CliRun unpacked =
+                    CliRun.start("", List.of("dpkg-deb", "-x", made.out().strip(), root.toString()))) {
+                assertThat(unpacked.status()).as(unpacked.err()).isZero();
+            }
+            assertThat(root.resolve("usr/share/man/man1/holdfast.1.gz")).isNotEmptyFile();
+            assertThat(root.resolve("usr/share/bash-completion/completions/holdfast")).isNotEmptyFile();
+            assertThat(root.resolve("usr/share/doc/holdfast/licences/LGPL-2.1-or-later.txt")).isNotEmptyFile();
+            Path before = home;
+            home = root.resolve("usr");
+            try {
+                run(0, List.of(), "--make-archive");
+                Path log = folder.resolve("package.log");
+                List<String> env = List.of("-u", "HOME", "-u", "HOLDFAST_ARCHIVE", "JAVA_OPTS=-Xlog:class+load:file=" + log);
+                assertThat(run(4, env, "run", "package", "--", "sh", "-c", "exit 4")).isEmpty();
+                assertThat(Files.readAllLines(log))
+                        .filteredOn(line -> line.contains("dev.holdfast"))
+                        .isNotEmpty()
+                        .allMatch(line -> line.contains("shared objects file"));
+            } finally {
+                home = before;
+            }
         }
     }
 
@@ -150,8 +251,9 @@ class ZipIT {
         Path file = Files.createFile(folder.resolve("no folder"));
         assertThat(run(0, List.of("HOLDFAST_ARCHIVE=" + file + "/x"), "run", "a", "--", "echo", "done"))
                 .isEqualTo("done\n");
-        assertThat(run(0, List.of("-u", "HOME", "HOLDFAST_ARCHIVE=off"), "run", "a", "--", "echo", "done"))
+        assertThat(run(0, List.of("-u", "HOME", "-u", "HOLDFAST_ARCHIVE"), "run", "a", "--", "echo", "done"))
                 .isEqualTo("done\n");
+        assertThat(Path.of("/nonexistent")).doesNotExist();
     }
 
     @Test
