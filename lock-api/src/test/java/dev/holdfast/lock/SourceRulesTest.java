@@ -19,7 +19,9 @@ class SourceRulesTest {
             "a monitor pins or blocks virtual threads; use ReentrantLock", Pattern.compile("\\bsynchronized\\b"),
             "libraries do not print; use SLF4J", Pattern.compile("\\bSystem\\.(out|err)\\b|\\.printStackTrace\\("),
             "sleeping is no synchronisation", Pattern.compile("\\bThread\\.sleep\\(|\\.SECONDS\\.sleep\\("),
-            "ThreadLocal is never relied on", Pattern.compile("\\bThreadLocal\\b"));
+            "ThreadLocal is never relied on", Pattern.compile("\\bThreadLocal\\b"),
+            "a thread serves all callers, so it inherits no thread-locals: new Thread(null, task, name, 0, false)",
+                    Pattern.compile("\\bnew Thread\\((?!null,|$)"));
 
     @Test
     void sources_followTheRules() throws IOException {
@@ -116,7 +118,8 @@ class SourceRulesTest {
 
     /** The testkit waits for servers and tells what it ran; it may do both in the plain way. */
     private static boolean isTestTool(Path file, String reason) {
-        return file.startsWith(Path.of("../lock-testkit")) && (reason.contains("print") || reason.contains("sleep"));
+        return file.startsWith(Path.of("../lock-testkit"))
+                && (reason.contains("print") || reason.contains("sleep") || reason.contains("inherits"));
     }
 
     /** As in Spring itself, what an annotated method holds belongs to its thread. */

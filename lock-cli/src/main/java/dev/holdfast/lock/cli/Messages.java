@@ -29,7 +29,7 @@ final class Messages implements Consumer<String>, AutoCloseable {
     }
 
     private static Thread thread(Runnable work) {
-        Thread thread = new Thread(work, "holdfast-messages");
+        Thread thread = new Thread(null, work, "holdfast-messages", 0, false);
         thread.setDaemon(true);
         return thread;
     }

@@ -31,7 +31,7 @@ final class Progress implements AutoCloseable {
         this.client = client;
         this.name = name;
         this.err = err;
-        this.thread = new Thread(this::print, "holdfast-progress");
+        this.thread = new Thread(null, this::print, "holdfast-progress", 0, false);
         thread.setDaemon(true);
     }
 

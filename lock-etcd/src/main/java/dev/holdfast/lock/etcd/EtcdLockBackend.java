@@ -300,7 +300,7 @@ public final class EtcdLockBackend implements LockBackend {
         names.close();
         boolean unanswered = acquisitions.values().stream().anyMatch(EtcdAcquisition::isEnding);
         CompletableFuture<Void> revoked = leases.close(lingering);
-        Thread closing = new Thread(() -> endAfter(revoked), "holdfast-etcd-close");
+        Thread closing = new Thread(null, () -> endAfter(revoked), "holdfast-etcd-close", 0, false);
         closing.setDaemon(true);
         closing.start();
         try {

@@ -156,8 +156,11 @@ public final class ConnectDiagnosis implements AutoCloseable {
         long untilNanos = Math.max(deadlineNanos, System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(MIN_MILLIS));
         // A separate thread, since name resolution may hang for longer than the deadline.
         Thread thread = new Thread(
+                null,
                 () -> found.complete(probe.look(server, untilNanos - TimeUnit.MILLISECONDS.toNanos(MIN_MILLIS) / 2)),
-                "holdfast-connect-diagnosis");
+                "holdfast-connect-diagnosis",
+                0,
+                false);
         thread.setDaemon(true);
         thread.start();
         return found;

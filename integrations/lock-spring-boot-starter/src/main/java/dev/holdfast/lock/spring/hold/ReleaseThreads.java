@@ -22,7 +22,7 @@ final class ReleaseThreads implements Executor, AutoCloseable {
     private final AtomicInteger count = new AtomicInteger();
     private final ThreadPoolExecutor threads = new ThreadPoolExecutor(
             MAX_THREADS, MAX_THREADS, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), task -> {
-                Thread thread = new Thread(task, "holdfast-release-" + count.incrementAndGet());
+                Thread thread = new Thread(null, task, "holdfast-release-" + count.incrementAndGet(), 0, false);
                 thread.setDaemon(true);
                 return thread;
             });

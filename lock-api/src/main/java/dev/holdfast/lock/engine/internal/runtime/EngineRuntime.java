@@ -105,10 +105,14 @@ public record EngineRuntime(
         return pool;
     }
 
+    /**
+     * Threads without inherited thread-locals. They serve all callers, so the tenant, user or transaction of the caller that
+     * happens to be first must not reach the data sources and listeners that run on them.
+     */
     private static ThreadFactory threads(String role) {
         AtomicInteger count = new AtomicInteger();
         return task -> {
-            Thread thread = new Thread(task, "holdfast-" + role + "-" + count.incrementAndGet());
+            Thread thread = new Thread(null, task, "holdfast-" + role + "-" + count.incrementAndGet(), 0, false);
             thread.setDaemon(true);
             return thread;
         };

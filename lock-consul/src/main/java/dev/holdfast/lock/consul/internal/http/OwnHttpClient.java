@@ -23,7 +23,7 @@ public final class OwnHttpClient {
     public OwnHttpClient(Duration connectTimeout, @Nullable SSLContext tls) {
         AtomicInteger number = new AtomicInteger();
         executor = new ThreadPoolExecutor(THREADS, THREADS, 5, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), task -> {
-            Thread thread = new Thread(task, "holdfast-consul-" + number.incrementAndGet());
+            Thread thread = new Thread(null, task, "holdfast-consul-" + number.incrementAndGet(), 0, false);
             thread.setDaemon(true);
             return thread;
         });

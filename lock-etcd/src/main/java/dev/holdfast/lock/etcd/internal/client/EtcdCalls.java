@@ -51,7 +51,7 @@ public final class EtcdCalls {
     /** Creates the one daemon thread of a backend. */
     public static ScheduledThreadPoolExecutor newExecutor() {
         ScheduledThreadPoolExecutor executor = new ScheduledThreadPoolExecutor(1, task -> {
-            Thread thread = new Thread(task, "holdfast-etcd");
+            Thread thread = new Thread(null, task, "holdfast-etcd", 0, false);
             thread.setDaemon(true);
             return thread;
         });

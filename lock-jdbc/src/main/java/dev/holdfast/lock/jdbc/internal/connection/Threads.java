@@ -70,7 +70,7 @@ public final class Threads {
 
     private static final class Helper extends Thread {
         Helper(Runnable task, String name) {
-            super(task, name);
+            super(null, task, name, 0, false); // without the thread-locals of whichever caller comes first
             setDaemon(true);
         }
     }

@@ -114,7 +114,7 @@ final class ChannelSignals implements RedisSignals {
     private void open() {
         CompletableFuture<StatefulRedisPubSubConnection<String, String>> opening = new CompletableFuture<>();
         if (!closed && connection.compareAndSet(null, opening)) {
-            Thread thread = new Thread(() -> open(opening), "holdfast-redis-subscribe");
+            Thread thread = new Thread(null, () -> open(opening), "holdfast-redis-subscribe", 0, false);
             thread.setDaemon(true);
             thread.start();
         }

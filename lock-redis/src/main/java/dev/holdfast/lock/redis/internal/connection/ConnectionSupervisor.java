@@ -152,7 +152,7 @@ final class ConnectionSupervisor {
             connecting.set(false);
             return;
         }
-        Thread thread = new Thread(() -> connectAnew(old), "holdfast-redis-connect");
+        Thread thread = new Thread(null, () -> connectAnew(old), "holdfast-redis-connect", 0, false);
         thread.setDaemon(true);
         thread.start();
     }

@@ -118,6 +118,7 @@ final class InitialConnect implements AutoCloseable {
     private <T> T once(Supplier<T> open, Consumer<T> tooLate) {
         CompletableFuture<T> opened = new CompletableFuture<>();
         Thread thread = new Thread(
+                null,
                 () -> {
                     try {
                         T result = open.get();
@@ -128,7 +129,9 @@ final class InitialConnect implements AutoCloseable {
                         opened.completeExceptionally(e);
                     }
                 },
-                "holdfast-redis-open");
+                "holdfast-redis-open",
+                0,
+                false);
         thread.setDaemon(true);
         thread.start();
         long left = deadlineNanos - System.nanoTime();

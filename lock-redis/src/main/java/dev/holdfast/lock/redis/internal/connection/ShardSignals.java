@@ -390,6 +390,7 @@ final class ShardSignals implements RedisSignals {
             lock.unlock();
         }
         Thread thread = new Thread(
+                null,
                 () -> {
                     try {
                         opening.complete(
@@ -398,7 +399,9 @@ final class ShardSignals implements RedisSignals {
                         opening.completeExceptionally(e);
                     }
                 },
-                "holdfast-redis-subscribe");
+                "holdfast-redis-subscribe",
+                0,
+                false);
         thread.setDaemon(true);
         thread.start();
         return opening;

@@ -47,7 +47,7 @@ final class RedlockMaster {
             return request.apply(open);
         }
         if (!closed && System.nanoTime() - triedNanos > RETRY_NANOS && connecting.compareAndSet(false, true)) {
-            Thread thread = new Thread(this::connectAgain, "holdfast-redis-connect");
+            Thread thread = new Thread(null, this::connectAgain, "holdfast-redis-connect", 0, false);
             thread.setDaemon(true);
             thread.start();
         }

@@ -83,7 +83,7 @@ public final class ReplicaAcquireSender implements AcquireSender {
         }
         timeouts.start(job.reply(), timeoutMillis);
         if (more) {
-            Thread thread = new Thread(this::openAnother, "holdfast-redis-connect");
+            Thread thread = new Thread(null, this::openAnother, "holdfast-redis-connect", 0, false);
             thread.setDaemon(true);
             thread.start();
         }

@@ -366,7 +366,7 @@ public final class ZooKeeperLockBackend implements LockBackend, SessionTracker.O
 
     /** Closes a framework on a thread of its own, since it waits for the servers to close the session. */
     public static Thread closing(CuratorFramework client) {
-        Thread closer = new Thread(client::close, "holdfast-zookeeper-close");
+        Thread closer = new Thread(null, client::close, "holdfast-zookeeper-close", 0, false);
         closer.setDaemon(true);
         closer.start();
         return closer;

@@ -84,7 +84,7 @@ public final class SessionIdentity implements CuratorListener {
     /** The request has no time-out, so another thread sends it. */
     private List<ClientInfo> askBy(long deadlineNanos, CuratorFramework client) {
         FutureTask<@Nullable List<ClientInfo>> answer = new FutureTask<>(() -> ask(client));
-        Thread asking = new Thread(answer, "holdfast-zookeeper-connect");
+        Thread asking = new Thread(null, answer, "holdfast-zookeeper-connect", 0, false);
         asking.setDaemon(true);
         asking.start();
         @Nullable Throwable cause = null;

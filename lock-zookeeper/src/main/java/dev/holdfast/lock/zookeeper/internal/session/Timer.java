@@ -32,7 +32,7 @@ public final class Timer {
     public Timer(Consumer<Timer> sweep) {
         this.sweep = sweep;
         this.executor = new ScheduledThreadPoolExecutor(1, task -> {
-            Thread thread = new Thread(task, "holdfast-zookeeper-timer");
+            Thread thread = new Thread(null, task, "holdfast-zookeeper-timer", 0, false);
             thread.setDaemon(true);
             return thread;
         });

@@ -1,0 +1,48 @@
+package dev.holdfast.lock.memory;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockListener;
+import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.Renewal;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** A client's threads serve all callers, so they must not run as the user or tenant of the first one. */
+class InheritedThreadLocalsTest {
+    private static final InheritableThreadLocal<String> TENANT = new InheritableThreadLocal<>();
+
+    @Test
+    @DisplayName("Listeners, stages and losses do not see the thread-locals of the caller that came first")
+    void threadsOfTheClient_inheritNothing() throws Exception {
+        TENANT.set("first caller");
+        try (LockClient client = LockClient.connect("memory:inherited")) {
+            CompletableFuture<String> onListener = new CompletableFuture<>();
+            client.addListener(new LockListener() {
+                @Override
+                public void acquired(String name, long token, Duration waited, boolean handedOff) {
+                    onListener.complete(String.valueOf(TENANT.get()));
+                }
+            });
+            LockOptions shortLease = LockOptions.builder()
+                    .lease(Duration.ofMillis(500))
+                    .renewal(Renewal.NONE)
+                    .build();
+            CompletableFuture<String> onStage = client.lock("a", shortLease)
+                    .acquireAsync(Duration.ofSeconds(10))
+                    .thenCompose(lease -> lease.lost()
+                            .thenApply(reason -> String.valueOf(TENANT.get()))
+                            .toCompletableFuture());
+
+            assertThat(List.of(onListener.get(20, TimeUnit.SECONDS), onStage.get(20, TimeUnit.SECONDS)))
+                    .containsExactly("null", "null");
+        } finally {
+            TENANT.remove();
+        }
+    }
+}
