@@ -54,8 +54,8 @@ final class ElectionBuilder implements Election.Builder {
     @Override
     public Election start() {
         if (elected == null) {
-            throw new IllegalStateException(
-                    "election '" + LockName.printable(name) + "': onElected is missing; set the callback for the leader");
+            throw new IllegalStateException("election '" + LockName.printable(name)
+                    + "': onElected is missing; set the callback for the leader");
         }
         DistributedLock lock = options == null ? client.lock(name) : client.lock(name, options);
         LockOptions used = lock.options();
@@ -66,9 +66,9 @@ final class ElectionBuilder implements Election.Builder {
         }
         Duration time = stopTime == null ? used.lease().dividedBy(STOP_SHARE) : stopTime;
         if (time.isNegative() || time.isZero() || time.compareTo(used.lease().dividedBy(2)) > 0) {
-            throw new IllegalArgumentException(
-                    "election '" + LockName.printable(name) + "': stopTime must be positive and at most half of the lease of "
-                            + used.lease() + ", got " + time);
+            throw new IllegalArgumentException("election '" + LockName.printable(name)
+                    + "': stopTime must be positive and at most half of the lease of " + used.lease() + ", got "
+                    + time);
         }
         Election.Callback after = Objects.requireNonNullElse(revoked, leadership -> {});
         return new StandingElection(client, lock, elected, after, time, StandingElection.Surroundings.REAL).start();

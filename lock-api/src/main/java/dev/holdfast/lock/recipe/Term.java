@@ -53,8 +53,8 @@ final class Term implements Leadership {
     public void ensure(Duration validity) {
         lease.ensure(validity);
         if (ended) {
-            throw new IllegalStateException(
-                    "election '" + LockName.printable(lease.name()) + "' (token " + token() + "): this leadership has ended; stop writing");
+            throw new IllegalStateException("election '" + LockName.printable(lease.name()) + "' (token " + token()
+                    + "): this leadership has ended; stop writing");
         }
     }
 

@@ -39,10 +39,7 @@ final class CliRun implements AutoCloseable {
                 "-XX:-BytecodeVerificationRemote", // starts sooner
                 "-Xmx128m"));
         command.addAll(List.of(
-                "-Dio.lettuce.core.jfr=false",
-                "-cp",
-                System.getProperty("java.class.path"),
-                Holdfast.class.getName()));
+                "-Dio.lettuce.core.jfr=false", "-cp", System.getProperty("java.class.path"), Holdfast.class.getName()));
         command.addAll(List.of(args));
         return command;
     }

@@ -104,8 +104,7 @@ class CommandLineTest {
 
     @Test
     void storeInTheMemoryOfOneProcess_isRefused_78() {
-        for (String memory : List.of(
-                "memory:", "memory:shared", "jdbc:h2:mem:locks", "JDBC:H2:MEM:locks;MODE=MySQL")) {
+        for (String memory : List.of("memory:", "memory:shared", "jdbc:h2:mem:locks", "JDBC:H2:MEM:locks;MODE=MySQL")) {
             for (String[] args : new String[][] {
                 {"run", "--store", memory, "x", "--", "true"},
                 {"elect", "--store", memory, "x", "--", "true"},

@@ -17,8 +17,8 @@ import picocli.CommandLine;
 
 /** The examples of docs/cli.md, with a command that only prints, on a store of their own. */
 class PageIT {
-    private static final Pattern COMMAND =
-            Pattern.compile("(?:^|[ =/])holdfast ((?:run|elect|holder|ls|doctor) [^\\[\\n]*?)(?: *#.*)?$", Pattern.MULTILINE);
+    private static final Pattern COMMAND = Pattern.compile(
+            "(?:^|[ =/])holdfast ((?:run|elect|holder|ls|doctor) [^\\[\\n]*?)(?: *#.*)?$", Pattern.MULTILINE);
 
     @TempDir
     private Path folder;
@@ -39,7 +39,10 @@ class PageIT {
     private static List<List<String>> commands() throws Exception {
         List<List<String>> commands = new ArrayList<>();
         for (String block : blocks()) {
-            COMMAND.matcher(block).results().forEach(found -> commands.add(List.of(found.group(1).strip().split(" +"))));
+            COMMAND.matcher(block)
+                    .results()
+                    .forEach(
+                            found -> commands.add(List.of(found.group(1).strip().split(" +"))));
             Matcher list = Pattern.compile("command: \\[holdfast, (.*)]").matcher(block);
             while (list.find()) {
                 commands.add(List.of(list.group(1).split(", ")));
@@ -67,10 +70,13 @@ class PageIT {
         assertThat(runs).as("cron, unit, systemd-run, Kubernetes").hasSizeGreaterThanOrEqualTo(4);
         for (List<String> words : runs) {
             List<String> args = new ArrayList<>(words.subList(0, words.indexOf("--") + 1));
-            args.replaceAll(word -> word.equals("/etc/holdfast/store") ? file.toString() : word.equals("5m") ? "1s" : word);
+            args.replaceAll(
+                    word -> word.equals("/etc/holdfast/store") ? file.toString() : word.equals("5m") ? "1s" : word);
             args.addAll(List.of("echo", "done"));
             try (CliRun run = CliRun.start(store, args.toArray(String[]::new))) {
-                assertThat(run.status()).as(String.join(" ", args) + ": " + run.err()).isZero();
+                assertThat(run.status())
+                        .as(String.join(" ", args) + ": " + run.err())
+                        .isZero();
                 assertThat(run.out() + run.err()).isEqualTo("done\n");
             }
         }
@@ -79,16 +85,23 @@ class PageIT {
     /** systemd and Kubernetes kill what is left after their own time: ours has to pass before it. */
     @Test
     void unitAndPod_leaveTimeToStop() throws Exception {
-        String unit = blocks().stream().filter(block -> block.contains("[Service]")).findFirst().orElseThrow();
+        String unit = blocks().stream()
+                .filter(block -> block.contains("[Service]"))
+                .findFirst()
+                .orElseThrow();
         assertThat(unit).contains("KillMode=mixed\n").doesNotContain("--stop-time");
-        Duration byDefault = Duration.parse("PT" + Holdfast.commandLine()
-                .getSubcommands()
-                .get("run")
-                .getCommandSpec()
-                .findOption("--stop-time")
-                .defaultValue());
+        Duration byDefault = Duration.parse("PT"
+                + Holdfast.commandLine()
+                        .getSubcommands()
+                        .get("run")
+                        .getCommandSpec()
+                        .findOption("--stop-time")
+                        .defaultValue());
         assertThat(seconds(unit, "TimeoutStopSec=(\\d+)")).isGreaterThan(byDefault.toSeconds());
-        String pod = blocks().stream().filter(block -> block.contains("kind: Job")).findFirst().orElseThrow();
+        String pod = blocks().stream()
+                .filter(block -> block.contains("kind: Job"))
+                .findFirst()
+                .orElseThrow();
         assertThat(seconds(pod, "terminationGracePeriodSeconds: (\\d+)"))
                 .isGreaterThan(seconds(pod, "--stop-time, (\\d+)s"));
     }

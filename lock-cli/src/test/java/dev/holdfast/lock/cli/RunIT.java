@@ -195,8 +195,8 @@ class RunIT {
 
     @Test
     void nestedRun_keepsTheMarkOfTheOuterOne() throws Exception {
-        List<String> command =
-                new ArrayList<>(List.of("run", "--keep-store", "outer", "--", "sh", "-c", "echo \"$HOLDFAST_RUN\"; exec \"$@\"", "sh"));
+        List<String> command = new ArrayList<>(
+                List.of("run", "--keep-store", "outer", "--", "sh", "-c", "echo \"$HOLDFAST_RUN\"; exec \"$@\"", "sh"));
         command.addAll(CliRun.java("run", "inner", "--", "sh", "-c", "echo \"$HOLDFAST_RUN\""));
         try (CliRun run = run(command.toArray(String[]::new))) {
             assertThat(run.status()).isZero();

@@ -163,8 +163,8 @@ class SignalsIT {
     @Test
     void pkillByThisCommandsName_endsTheCommand() throws Exception {
         List<String> command = new ArrayList<>(List.of("setsid"));
-        command.addAll(CliRun.java(
-                "run", "--timeout", "20s", "jobs/pkill", "--", "sh", "-c", "echo ready; exec sleep 100"));
+        command.addAll(
+                CliRun.java("run", "--timeout", "20s", "jobs/pkill", "--", "sh", "-c", "echo ready; exec sleep 100"));
         try (CliRun run = CliRun.start(store(), command)) {
             run.awaitOut("ready");
             String session = Long.toString(run.pid());
@@ -185,7 +185,8 @@ class SignalsIT {
     @Test
     void shortJob_keepsTheLockForItsMinHold() throws Exception {
         try (LockClient client = LockClient.connect(store());
-                CliRun run = run("run", "-n", "--min-hold", "4s", "jobs/short", "--", "sh", "-c", "echo done; exit 5")) {
+                CliRun run =
+                        run("run", "-n", "--min-hold", "4s", "jobs/short", "--", "sh", "-c", "echo done; exit 5")) {
             run.awaitOut("done");
             long done = System.nanoTime();
             assertThat(client.lock("jobs/short").tryAcquire()).isEmpty();

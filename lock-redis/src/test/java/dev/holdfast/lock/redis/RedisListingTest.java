@@ -108,7 +108,11 @@ final class RedisListingTest {
     @Test
     void manyStatesOfReleasedLocks_doNotHideTheHeldOnes() {
         for (int i = 0; i < 20; i++) {
-            page(false, IntStream.range(i * 1_000, (i + 1) * 1_000).mapToObj(n -> "a" + n).toArray(String[]::new));
+            page(
+                    false,
+                    IntStream.range(i * 1_000, (i + 1) * 1_000)
+                            .mapToObj(n -> "a" + n)
+                            .toArray(String[]::new));
         }
         page(true, "h1", "h2", "h3");
         LockListing listed = list(3);

@@ -106,8 +106,7 @@ public final class Signals {
         mutex.lock();
         try {
             GuardedProcess process = program;
-            boolean asksToEnd =
-                    signal == PosixSignal.TERM || signal == PosixSignal.INT || process == null && allEnd;
+            boolean asksToEnd = signal == PosixSignal.TERM || signal == PosixSignal.INT || process == null && allEnd;
             if (asksToEnd && asked == null) {
                 asked = signal;
             }
