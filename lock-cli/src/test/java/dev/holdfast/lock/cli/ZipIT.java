@@ -210,8 +210,8 @@ class ZipIT {
                 assertThat(run(4, env, "run", "package", "--", "sh", "-c", "exit 4"))
                         .isEmpty();
                 assertThat(Files.readAllLines(log))
-                        .filteredOn(line -> line.contains("dev.holdfast"))
-                        .isNotEmpty()
+                        .filteredOn(line -> line.contains("dev.holdfast.lock.cli.RunCommand source"))
+                        .hasSize(1)
                         .allMatch(line -> line.contains("shared objects file"));
             } finally {
                 home = before;
