@@ -231,7 +231,7 @@ public final class RedisLocks {
         }
 
         /**
-         * Sets how long the server remembers a lock's last token after its lease ended; by default five minutes. It
+         * Sets how long the server keeps a lock's last token after its lease ended; by default five minutes. It
          * matters only if the clock goes back, or another server with a slower clock takes over: tokens come from the
          * server's clock, and never fall below one that is remembered. So it should be longer than clocks can be apart.
          *

@@ -11,10 +11,10 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * After the faults of a run, sees to it that each check has a case: has a client die that holds what others wait for, has one
- * stand still beyond its lease, or leaves the clients undisturbed for a while, whatever a check that had no case needs.
+ * pause beyond its lease, or leaves the clients undisturbed for a while, whatever a check that had no case needs.
  */
 final class Arrangement {
-    /** The clients' histories as they are now. */
+    /** The clients' histories of this moment. */
     @FunctionalInterface
     interface Now {
         Evidence evidence() throws IOException;
@@ -36,7 +36,7 @@ final class Arrangement {
     private final List<String> done = new ArrayList<>();
 
     /**
-     * @param checks what is to be judged
+     * @param checks what must be judged
      * @param clients how many there are
      * @param now the histories
      * @param provocation does a fault

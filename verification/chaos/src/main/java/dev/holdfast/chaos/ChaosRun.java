@@ -204,7 +204,7 @@ final class ChaosRun {
         };
     }
 
-    /** After all clients were closed, nobody holds anything, and every lock can be had. Killed clients' leases end first. */
+    /** After all clients were closed, no lock is held, and every lock can be acquired. Killed clients' leases end first. */
     private List<String> leftBehind(Cluster cluster, StorePace pace) throws InterruptedException {
         List<String> leftBehind = new ArrayList<>();
         try (LockClient client = patient(cluster, pace)) {

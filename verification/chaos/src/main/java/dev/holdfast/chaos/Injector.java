@@ -183,7 +183,7 @@ final class Injector {
             Node server = cluster.nodes().get(node);
             server.kill();
             hold(fault);
-            // Nobody is to reach it before it has its role again.
+            // No client may reach it before it has its role again.
             clients.ofNode(node).forEach(FaultProxy::cut);
             try {
                 server.start();

@@ -23,7 +23,7 @@ final class LateFaults {
     private final long leaseMillis;
     private final Pause pause;
 
-    /** Waits so many milliseconds, or until the run is over. */
+    /** Waits a number of milliseconds, or until the run is over. */
     @FunctionalInterface
     interface Pause {
         void await(long millis) throws InterruptedException;
@@ -63,14 +63,14 @@ final class LateFaults {
     /** Requests of one client, and when they are to arrive. */
     private record Kept(int client, List<FaultProxy> proxies, List<LateBytes> late, long atMillis) {}
 
-    /** What is to be done when. */
+    /** What must be done when. */
     private record Step(long atMillis, Runnable action) {}
 
     /**
      * Has all holders stay until many wait, and leave together: then it is the turn of many waiters, and half of the clients
      * have their requests kept back. These go on, under another leader, and now they keep what they get. Then, one client
      * after the other, it is cut off for a lease, and what was kept back of it is delivered: a waiter's request, say, that puts
-     * its lock back on a lease that nobody renews. Nobody knows when such a lease ends, so the times are spread over more than a
+     * its lock back on a lease that is not renewed. The end of such a lease is unknown, so the times are spread over more than a
      * lease. Returns who, for people.
      */
     String keepBackAndCutOff(Fault fault) throws InterruptedException {

@@ -18,7 +18,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
-/** Runs broken locks, several seeds each, and tells which check has caught them. */
+/** Runs broken locks, several seeds each, and reports which check has caught them. */
 final class MutantRuns {
 
     /**
@@ -38,7 +38,7 @@ final class MutantRuns {
             return Mutants.isRight(mutant) ? caught == 0 && unproved.size() < seeds : caught == seeds;
         }
 
-        /** What is to be said behind it; empty if nothing is. */
+        /** What must be said behind it; empty if nothing is. */
         String remark() {
             String proof = unproved.isEmpty()
                     ? ""

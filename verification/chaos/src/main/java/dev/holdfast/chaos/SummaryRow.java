@@ -17,7 +17,7 @@ import java.util.stream.Collectors;
  * @param store the cluster's name
  * @param workload what the clients did
  * @param result {@code passed}, {@code FAILED}, or {@code refused} by a store that does not have the workload
- * @param numbers acquisitions, faults, losses told and seconds; empty if it did not run
+ * @param numbers acquisitions, faults, reported losses and seconds; empty if it did not run
  * @param checks what each check says, by its name
  * @param notes why it is not as it should be, or not as one could expect
  */

@@ -13,7 +13,7 @@ import java.util.Map;
 
 /**
  * Draws a run, or a part of it, as SVG: a row a lock with its holds in the colours of the clients, above them the faults,
- * losses as ticks. Where several may hold a lock, its row has a lane a client for what is shared; who is alone has the row.
+ * losses as ticks. Where several may hold a lock, its row has a lane a client for what is shared; an exclusive holder has the row.
  */
 final class Timeline {
     static final List<String> COLOURS =

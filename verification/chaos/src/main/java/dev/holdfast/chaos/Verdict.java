@@ -25,7 +25,7 @@ import java.util.Set;
  * @param exclusive whether the store promises S1
  * @param evidence what happened
  * @param results what the checks found
- * @param unguarded writes and lost updates of the register that believes everybody
+ * @param unguarded writes and lost updates of the register that accepts every write
  * @param faultsFrom when the first fault could be
  * @param invalid why the run proves nothing; empty if it does
  */
@@ -112,7 +112,7 @@ record Verdict(
     }
 
     /**
-     * Whether somebody noticed: a process that stood still or died, a failed call or renewal, a loss. Of a move nobody is to
+     * Whether a client noticed: a process that was paused or died, a failed call or renewal, a loss. Of a move no client must
      * notice anything; the servers have said that it is done.
      */
     static boolean leftTrace(Injection injection, Evidence evidence) {

@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Nobody who waited half a second or longer is told that the store is unavailable while nothing is wrong with it. Time in which the
- * machine stood still does not count, nor what the writes of an attempt take if the store is slow.
+ * No client that waited half a second or longer gets an answer that the store is unavailable while nothing is wrong with it. Time in which the
+ * machine was paused does not count, nor what the writes of an attempt take if the store is slow.
  */
 public final class AnswerCheck implements Check {
     /** The name. */

@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 
-/** Holders of one name, each with the instant at which it has gone; tells from when on there is room beside them. */
+/** Holders of one name, each with the instant at which it has gone; reports from when on there is room for others. */
 final class Capacity {
     private record Taken(int permits, long until) {}
 
@@ -28,7 +28,7 @@ final class Capacity {
         permits.removeIf(taken -> taken.until() <= before);
     }
 
-    /** From when on there is room, if nobody else comes; {@link Long#MIN_VALUE} if there always was. */
+    /** From when on there is room, if no other client comes; {@link Long#MIN_VALUE} if there always was. */
     long freeFor(Demand demand) {
         if (demand instanceof Demand.Permits asked) {
             return Math.max(Math.max(alone, shared), freeFor(asked));

@@ -10,8 +10,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * C5 of elections: after a leader was killed, and after it resigned, another one is elected soon, if somebody stands and
- * nothing else disturbs: by as much later as the machine stood still and the store was slow.
+ * C5 of elections: after a leader was killed, and after it resigned, another one is elected soon, if there is a candidate and
+ * nothing else disturbs: by as much later as the machine was paused and the store was slow.
  */
 public final class ElectedAgainCheck implements Check {
     /** The name. */

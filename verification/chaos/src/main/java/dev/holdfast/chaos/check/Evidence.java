@@ -18,7 +18,7 @@ import java.util.Map;
  * @param pace how quick the controller and the store were
  * @param accesses what the register saw, a lock's number
  * @param leaseMillis the lease
- * @param stoppedNanos when the clients were told to stop, since the run's origin
+ * @param stoppedNanos when the clients were asked to stop, since the run's origin
  * @param lengthNanos when the run was over
  * @param leftBehind what was still on the server after all clients had closed
  */
@@ -31,7 +31,7 @@ public record Evidence(
         long stoppedNanos,
         long lengthNanos,
         List<String> leftBehind) {
-    /** A master that was paused takes writes until somebody tells it that it has a successor. */
+    /** A master that was paused takes writes until it learns of its successor. */
     private static final long FAILOVER_NANOS = 15_000_000_000L;
 
     /** A new process on a busy machine is slow. */
@@ -86,7 +86,7 @@ public record Evidence(
     }
 
     /**
-     * Tells until when somebody waited: until the answer, or until the process was killed.
+     * Returns until when a client waited: until the answer, or until the process was killed.
      *
      * @param operation who asked
      * @return the instant, or {@link Long#MAX_VALUE} if neither came

@@ -113,7 +113,7 @@ final class Granted {
         return forgotten(last, leaseMillis);
     }
 
-    /** When the server has forgotten what it was last told at that time. */
+    /** When the server has dropped what it last received at that time. */
     static long forgotten(long last, long leaseMillis) {
         return last + 2 * leaseMillis * 1_000_000 + 1_000_000_000L;
     }

@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Losses are told: once, in time, and by the release. A holder that was told of the loss before it released is told again
+ * Losses are reported: once, in time, and by the release. A holder that saw the loss before its release sees it again
  * by the release's exception; one whose lease has been invalid for half a second was told.
  */
 public final class LossCheck implements Check {

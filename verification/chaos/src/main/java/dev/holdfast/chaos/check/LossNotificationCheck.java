@@ -12,10 +12,10 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * A leader that cannot keep its lease is told before anybody else is elected, by an interrupt or by its revocation; and whoever
- * finds that its leadership is over was told within a tenth of a second. One that is cut off from the store, so that nobody else is
- * elected before its lease has ended, is told a third of the lease before: the time to stop that elections promise. All that by as
- * much later as a process or the machine stood still and the store was slow. The least time that was left shows how early it was.
+ * A leader that cannot keep its lease is notified before another one is elected, by an interrupt or by its revocation; and a leader that
+ * finds that its leadership is over was notified within a tenth of a second. One that is cut off from the store, so that no other one is
+ * elected before its lease has ended, is notified a third of the lease before: the time to stop that elections promise. All that by as
+ * much later as a process or the machine was paused and the store was slow. The least time that was left shows how early it was.
  */
 public final class LossNotificationCheck implements Check {
     /** The name. */
@@ -101,7 +101,7 @@ public final class LossNotificationCheck implements Check {
                 "no leader had to stop");
     }
 
-    /** Of a time that was measured; nobody may have been elected after them. */
+    /** Of a time that was measured; there may be no election after them. */
     private static Object millis(long nanos) {
         return nanos == Long.MAX_VALUE ? "none" : nanos / 1_000_000;
     }

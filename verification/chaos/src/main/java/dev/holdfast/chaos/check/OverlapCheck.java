@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * S1: the claims of a lock leave each other room. Who has it alone is beside nobody, permits are together no more than the
+ * S1: the claims of a lock leave each other room. An exclusive holder is alone, permits are together no more than the
  * limit, and no two of their holders have one slot. A claim reaches from when the acquisition had returned to the last
  * instant at which its lease was found valid, an instant read before the lease was asked; so a pause shortens a claim and
  * never invents an overlap.
@@ -65,7 +65,7 @@ public final class OverlapCheck implements Check {
                 NAME, violations, facts, claims - shares, claims == 0 ? "no lease was found valid" : "nobody wrote");
     }
 
-    /** What is wrong with a claim beside others; empty if nothing is. */
+    /** What is wrong with a claim next to others; empty if nothing is. */
     private static String violation(Operation claim, List<Operation> held) {
         for (Operation other : held) {
             if (!areOne(other, claim) && !areTogether(other, claim)) {

@@ -5,9 +5,9 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * How quick machine and store were, measured beside the locks in the same run.
+ * How quick machine and store were, measured next to the locks in the same run.
  *
- * @param stalls when the controller, through which all requests go, stood still
+ * @param stalls when the controller, through which all requests go, was paused
  * @param writes writes to the store without the library, each until its answer
  */
 public record Pace(List<Interval> stalls, List<Interval> writes) {

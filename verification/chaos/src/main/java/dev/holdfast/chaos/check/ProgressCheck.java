@@ -8,9 +8,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Nobody waits for several locks for ever. An attempt with a deadline has ended within a second after it, if nothing disturbs:
- * by as much later as the machine stood still and the store was slow. One without gets its locks when nobody begins anything new, so that all that is
- * held is released one after the other: if nobody has got or released any for five seconds, those who wait when their client
+ * No client waits for several locks forever. An attempt with a deadline has ended within a second after it, if nothing disturbs:
+ * by as much later as the machine was paused and the store was slow. One without gets its locks when no client begins anything new, so that all that is
+ * held is released one after the other: if none was acquired or released for five seconds, those who wait when their client
  * is closed wait in a circle.
  */
 public final class ProgressCheck implements Check {
@@ -74,7 +74,7 @@ public final class ProgressCheck implements Check {
                 "nobody asked for several locks both with a deadline and without, undisturbed");
     }
 
-    /** When somebody got or released several locks last. */
+    /** When several locks were acquired or released last. */
     private static long lastStep(Evidence evidence) {
         return evidence.history().operations().stream()
                 .filter(operation -> operation.part != null)

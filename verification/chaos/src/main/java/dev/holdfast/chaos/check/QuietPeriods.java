@@ -6,7 +6,7 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * Finds stretches of time without faults, and tells how much of them the machine was at work, and how quick the store was without
+ * Finds stretches of time without faults, and reports how much of them the machine was at work, and how quick the store was without
  * the library. What is to happen within some time may take as much longer as {@link #slack} says.
  */
 final class QuietPeriods {
@@ -67,20 +67,20 @@ final class QuietPeriods {
         return faults.stream().noneMatch(fault -> fault.overlaps(from, to));
     }
 
-    /** Whether no process stood still. */
+    /** Whether no process was paused. */
     boolean smooth(long from, long to) {
         return stalls.stream().noneMatch(stall -> stall.overlaps(from, to));
     }
 
     /**
-     * By how much whatever happens in a stretch of time may be late: as long as somebody stood still in it, and as long as the
+     * By how much whatever happens in a stretch of time may be late: as long as a process was paused in it, and as long as the
      * writes of an operation take if each is as slow as the slowest of the store then.
      */
     long slack(long from, long to) {
         return standstill(from, to) + slowness(from, to);
     }
 
-    /** For how long a process, the controller or the store stood still. */
+    /** For how long a process, the controller or the store was paused. */
     private long standstill(long from, long to) {
         long still = 0;
         for (int i = firstFrom(stalls, from - longestStallNanos); i < stalls.size(); i++) {
@@ -121,7 +121,7 @@ final class QuietPeriods {
         return low;
     }
 
-    /** The longest part of a stretch without a fault, less the time in which somebody stood still, in nanoseconds. */
+    /** The longest part of a stretch without a fault, less the time in which a process was paused, in nanoseconds. */
     long longest(long from, long to) {
         long longest = 0;
         for (Interval part : parts(from, to)) {

@@ -12,8 +12,8 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * C8: who waits to write does not wait for ever because others come to read, nor who waits for many permits because others
- * come for few. Nobody waits for ten undisturbed seconds while those who asked a second later for something else are served. Time in
+ * C8: a writer does not wait forever because readers come, nor a waiter for many permits because others
+ * come for few. No client waits for ten undisturbed seconds while those who asked a second later for something else are served. Time in
  * which there would have been no room even without those who came later does not count: it depends on how long others work.
  */
 public final class StarvationCheck implements Check {

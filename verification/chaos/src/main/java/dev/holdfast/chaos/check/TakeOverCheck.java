@@ -12,9 +12,9 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * C5: after the holder was killed, somebody who waits gets the lock about a lease later; after a reader was killed, somebody
- * who waits to write, as soon as the others have read; after a holder of permits, somebody who needs them. Only where nothing else disturbs.
- * The bound is generous, and more so by as much as the machine stood still and the store was slow; the percentiles are what counts.
+ * C5: after the holder was killed, a waiter gets the lock about a lease later; after a reader was killed, a client
+ * that waits to write, as soon as the others have read; after a holder of permits, a client that needs them. Only where nothing else disturbs.
+ * The bound is generous, and more so by as much as the machine was paused and the store was slow; the percentiles are what counts.
  */
 public final class TakeOverCheck implements Check {
     /** The name. */

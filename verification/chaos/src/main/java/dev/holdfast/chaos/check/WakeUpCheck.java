@@ -9,9 +9,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * C6: while somebody waits, a released lock is not left free for longer than two undisturbed seconds, neither until the next
- * grant nor, if there is none, until the clients are told to stop. On a slow store, as much longer as an operation's writes take. Where others may share it, it is free when there is room for
- * whoever waits, as nobody knows who is first in line.
+ * C6: while a client waits, a released lock is not left free for longer than two undisturbed seconds, neither until the next
+ * grant nor, if there is none, until the clients are asked to stop. On a slow store, as much longer as an operation's writes take. Where others may share it, it is free when there is room for
+ * every waiter, as the first in line is unknown.
  */
 public final class WakeUpCheck implements Check {
     /** The name. */
@@ -107,7 +107,7 @@ public final class WakeUpCheck implements Check {
         }
 
         /**
-         * What the one needs who needs the most room of all who waited then; whoever is first in line needs no more. The
+         * What the one needs who needs the most room of all waiters; the first in line needs no more. The
          * times have to come in their order.
          */
         Demand largest(long from, long to) {

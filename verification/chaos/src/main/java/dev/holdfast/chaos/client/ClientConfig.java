@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * What a client process is told on its command line.
+ * The command line of a client process.
  *
  * @param process its number
  * @param store where the locks are, see {@link Stores}
@@ -73,7 +73,7 @@ public record ClientConfig(
                 Workload.of(arguments[12]));
     }
 
-    /** Whether as much as possible is to happen: no hold lasts, and nobody rests. */
+    /** Whether as much as possible is to happen: no hold lasts, and no client rests. */
     boolean isThroughput() {
         return longPercent < 0;
     }

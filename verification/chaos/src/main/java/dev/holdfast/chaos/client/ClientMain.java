@@ -24,7 +24,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A client process: works until it is told to stop, then closes its client and counts the threads that stay. */
+/** A client process: works until it is asked to stop, then closes its client and counts the threads that stay. */
 public final class ClientMain {
     private static final Logger LOG = LoggerFactory.getLogger(ClientMain.class);
     private static final long HICCUP_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
@@ -157,7 +157,7 @@ public final class ClientMain {
         return left.size();
     }
 
-    /** Notes when this process stood still: stopped by a signal, or for lack of a processor. */
+    /** Notes when this process was paused: stopped by a signal, or for lack of a processor. */
     private void watchClock() {
         long before = System.nanoTime();
         try {

@@ -27,7 +27,7 @@ final class ElectionWork implements Work {
     private static final long TOLD_MILLIS = 2_000;
     private static final long SHORTEST_REST_MILLIS = 1_000;
 
-    /** A candidate that fails or loses its lease backs off for a time that only it knows. */
+    /** A candidate that fails or loses its lease backs off for a time of its own choice. */
     private static final long UNKNOWN_REST_MILLIS = 10_000;
 
     /** The leadership that began last, and whether it is to end because its leader wants that. */
@@ -165,7 +165,7 @@ final class ElectionWork implements Work {
         }
     }
 
-    /** A leader that goes on until it is told to stop. */
+    /** A leader that goes on until it is asked to stop. */
     private static void awaitInterrupt(Term now) throws InterruptedException {
         long start = System.nanoTime();
         while (System.nanoTime() - start < TimeUnit.MILLISECONDS.toNanos(TOLD_MILLIS)) {

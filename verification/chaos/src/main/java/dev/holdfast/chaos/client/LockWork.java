@@ -115,7 +115,7 @@ final class LockWork implements Work {
         try {
             lock.unlock();
         } catch (RuntimeException e) {
-            // The reason is told already.
+            // The reason is reported already.
         }
     }
 

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Acquires two or three locks at once, in all the ways there are, in any order and some of them named twice. Each lock is an
- * operation of its own. With them goes a lock that nobody else uses and that is acquired first: after a failure it must be
+ * operation of its own. With them goes a lock that no other client uses and that is acquired first: after a failure it must be
  * free.
  */
 final class MultiWork implements Work {
@@ -127,7 +127,7 @@ final class MultiWork implements Work {
         };
     }
 
-    /** By another thread, that is interrupted if it has to wait for so long. */
+    /** By another thread, that is interrupted if it has to wait that long. */
     private static @Nullable MultiLease interrupted(MultiLock lock, long millis)
             throws InterruptedException, ExecutionException {
         AtomicReference<@Nullable MultiLease> result = new AtomicReference<>();
@@ -165,7 +165,7 @@ final class MultiWork implements Work {
             first.probed(free.isPresent());
             free.ifPresent(dev.holdfast.lock.Lease::close);
         } catch (LockException e) {
-            // It cannot be told now.
+            // It cannot be reported now.
         }
     }
 

@@ -47,7 +47,7 @@ final class RegisterClient implements AutoCloseable {
     }
 
     /**
-     * Reads both values with a share; the guarded one is refused to who has an older token than somebody alone has shown.
+     * Reads both values with a share; the guarded one is refused to a client with an older token than an exclusive holder has shown.
      * The base is what was read before, {@link Register#NOTHING} the first time.
      */
     Seen readShared(int name, long token, long holder, long base) throws IOException {

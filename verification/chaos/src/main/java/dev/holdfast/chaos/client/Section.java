@@ -7,7 +7,7 @@ import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The critical section of one hold: who is alone reads what the lock guards and writes it at the end, who shares reads it
+ * The critical section of one hold: an exclusive holder reads what the lock guards and writes it at the end, who shares reads it
  * twice. A holder of permits has what its slot guards for itself.
  */
 final class Section {

@@ -30,7 +30,7 @@ import java.util.concurrent.TimeUnit;
  * <ul>
  *   <li>{@code redlock+URI+URI+…}: Redlock over these masters;
  *   <li>{@code sentinel+URI+real=proxy+…}: a group that Sentinel watches, each server reached through its proxy's port;
- *   <li>{@code cluster+redis://host:port,port,…+real=proxy+…}: a Redis Cluster, likewise;
+ *   <li>{@code cluster+redis://host:port,port,…+real=proxy+…}: a Redis Cluster, too;
  *   <li>{@code memory-tcp:port}: the memory store of {@link dev.holdfast.chaos.memory.MemoryServer}.
  * </ul>
  */
@@ -130,7 +130,7 @@ public final class Stores {
                 RedisLocks.builder(client).options(options).build(), () -> shutDown(List.of(client), resources));
     }
 
-    /** Servers tell their own addresses. */
+    /** Servers announce their own addresses. */
     private static ClientResources throughProxies(String[] parts) {
         Map<Integer, HostAndPort> proxies = new HashMap<>();
         for (int i = 2; i < parts.length; i++) {

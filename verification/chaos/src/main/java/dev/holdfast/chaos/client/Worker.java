@@ -7,7 +7,7 @@ import java.util.SplittableRandom;
 import java.util.concurrent.ExecutorService;
 import java.util.function.BooleanSupplier;
 
-/** One thread that works until it is told to stop. The seed decides what it does next. */
+/** One thread that works until it is asked to stop. The seed decides what it does next. */
 final class Worker implements Runnable {
     private final WorkerContext bench;
     private final Work work;

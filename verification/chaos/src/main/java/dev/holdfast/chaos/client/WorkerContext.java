@@ -41,7 +41,7 @@ record WorkerContext(
     private static final Logger LOG = LoggerFactory.getLogger(WorkerContext.class);
     private static final long STEP_MILLIS = 5;
 
-    /** How long somebody waits in order. */
+    /** How long a client waits in order. */
     static final Duration FIFO_PATIENCE = Duration.ofSeconds(10);
 
     /** Whether this worker is the only one of its client that uses its name, and waits in order. */

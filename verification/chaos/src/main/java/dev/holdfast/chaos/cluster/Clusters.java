@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Starts clusters by name. */
 public final class Clusters {
-    /** What {@link #start} knows. */
+    /** What {@link #start} has collected. */
     public static final List<String> NAMES = List.of(
             "memory",
             "redis",
@@ -87,7 +87,7 @@ public final class Clusters {
      * @param name one of {@link #NAMES}
      * @param leaseMillis of the clients
      * @param mutant what is wrong with a memory server
-     * @param peerCuts whether the servers are to be cut off from each other
+     * @param peerCuts whether the servers are cut off from each other
      * @return the cluster, ready
      * @throws IOException if a server does not start
      * @throws InterruptedException if interrupted

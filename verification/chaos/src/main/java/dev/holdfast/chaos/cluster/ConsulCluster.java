@@ -9,7 +9,7 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** Three servers of Consul, all of which clients know; another is asked when one does not answer. */
+/** Three servers of Consul, whose addresses all clients have; another is asked when one does not answer. */
 final class ConsulCluster implements Cluster {
     private final ConsulServer server;
     private final @Nullable ServerNetwork network;

@@ -4,7 +4,7 @@ import dev.holdfast.lock.testkit.server.MemcachedServer;
 import java.io.IOException;
 import java.util.List;
 
-/** One memcached, which forgets all locks when it is killed: exclusion is judged away from that. */
+/** One memcached, which loses all locks when it is killed: exclusion is judged away from that. */
 final class MemcachedCluster implements Cluster {
     private final MemcachedServer server;
     private final String version;

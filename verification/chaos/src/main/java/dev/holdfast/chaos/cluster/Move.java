@@ -2,7 +2,7 @@ package dev.holdfast.chaos.cluster;
 
 import java.io.IOException;
 
-/** What belongs to a lock, on its way from one server to another while it is used. For one use. */
+/** What belongs to a lock, that moves from one server to another while it is used. For one use. */
 public interface Move {
 
     /**

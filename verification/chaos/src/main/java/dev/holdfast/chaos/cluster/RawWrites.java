@@ -66,7 +66,7 @@ final class RawWrites {
         };
     }
 
-    /** Whoever holds a lock that nobody uses: the memory store writes no faster than it reads. */
+    /** The holder of a lock that no client uses: the memory store writes no faster than it reads. */
     static RawWrite memory(int port, int holder) throws IOException {
         Socket socket = connect(port);
         DataInputStream in = new DataInputStream(new BufferedInputStream(socket.getInputStream()));
@@ -89,7 +89,7 @@ final class RawWrites {
         };
     }
 
-    /** What it has written is written; that its end cannot be told matters to nobody. */
+    /** What it has written is written; that its end cannot be reported does not matter. */
     @SuppressWarnings("try") // of interrupts: a thread that is interrupted here ends at its next wait
     private static void close(AutoCloseable resource) {
         try {
@@ -150,7 +150,7 @@ final class RawWrites {
                 client.create(node, VALUE, ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT);
             }
         } catch (KeeperException.NodeExistsException e) {
-            // Somebody else was quicker.
+            // Another client was quicker.
         } catch (InterruptedException | KeeperException e) {
             close(client);
             throw e;

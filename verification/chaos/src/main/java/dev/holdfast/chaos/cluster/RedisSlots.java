@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Three Redis masters that share the slots, each with a replica. A server that was killed comes back as what the others
- * take it for. Clients know the servers' own addresses from the servers, and reach them through their proxies.
+ * take it for. Clients get the servers' own addresses from the servers, and reach them through their proxies.
  */
 final class RedisSlots implements Cluster {
     private static final long PATIENCE_NANOS = 60_000_000_000L;
@@ -153,7 +153,7 @@ final class RedisSlots implements Cluster {
                 }
             }
         } catch (IOException e) {
-            // The others may know.
+            // The others may answer.
         }
         return Optional.empty();
     }

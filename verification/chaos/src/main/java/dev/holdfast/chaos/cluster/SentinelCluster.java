@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A master, two replicas and three Sentinels. Clients ask the Sentinels themselves and reach the servers through their
- * proxies. A server that was killed comes back as a replica of whoever is the master then, and nobody reaches it before.
+ * proxies. A server that was killed comes back as a replica of the master of that time, and no client reaches it before.
  */
 final class SentinelCluster implements Cluster {
     private static final String GROUP = "locks";
@@ -115,7 +115,7 @@ final class SentinelCluster implements Cluster {
         return Optional.ofNullable(network);
     }
 
-    /** What most Sentinels believe; 0 if none answers. */
+    /** What most Sentinels answer; 0 if none answers. */
     private int masterPort() {
         Map<Integer, Integer> votes = new HashMap<>();
         for (RedisServer sentinel : sentinels) {
@@ -123,7 +123,7 @@ final class SentinelCluster implements Cluster {
                 List<?> address = sentinel.list("SENTINEL", "GET-MASTER-ADDR-BY-NAME", GROUP);
                 votes.merge(Integer.parseInt(String.valueOf(address.get(1))), 1, Integer::sum);
             } catch (IOException | RuntimeException e) {
-                // The others may know.
+                // The others may answer.
             }
         }
         return votes.entrySet().stream()

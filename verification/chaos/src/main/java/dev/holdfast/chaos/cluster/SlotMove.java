@@ -5,8 +5,8 @@ import java.io.IOException;
 import java.util.List;
 
 /**
- * A slot of a Redis Cluster that goes to another master, as {@code redis-cli --cluster reshard} moves it: both know that
- * it is on its way, its keys follow one by one, and both are told that it has arrived.
+ * A slot of a Redis Cluster that goes to another master, as {@code redis-cli --cluster reshard} moves it: both are informed that
+ * it moves, its keys follow one by one, and both are informed of its arrival.
  */
 final class SlotMove implements Move {
     private static final long PATIENCE_NANOS = 60_000_000_000L;

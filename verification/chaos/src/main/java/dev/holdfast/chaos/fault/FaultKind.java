@@ -2,13 +2,13 @@ package dev.holdfast.chaos.fault;
 
 /** The kinds of faults. */
 public enum FaultKind {
-    /** A client process stands still (SIGSTOP). */
+    /** A client process is paused (SIGSTOP). */
     CLIENT_STOP(Where.CLIENT),
     /** A client process is killed (SIGKILL) and replaced after a while. */
     CLIENT_KILL(Where.CLIENT),
-    /** A server stands still. */
+    /** A server is paused. */
     SERVER_STOP(Where.SERVER),
-    /** The leader or master stands still. */
+    /** The leader or master is paused. */
     LEADER_STOP(Where.SERVER),
     /** A server is killed and started again. */
     SERVER_KILL(Where.SERVER),
@@ -22,7 +22,7 @@ public enum FaultKind {
     SLOW_DISK(Where.SERVER),
     /** Connections are reset. */
     NET_RESET(Where.NETWORK),
-    /** One side's connections are reset and the other side is told nothing. */
+    /** One side's connections are reset and the other side gets no notice. */
     NET_HALF_OPEN(Where.NETWORK),
     /** What is sent one way, or both, is thrown away. */
     NET_BLACK_HOLE(Where.NETWORK),

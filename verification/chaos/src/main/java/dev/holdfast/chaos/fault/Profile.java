@@ -38,7 +38,7 @@ public record Profile(
     /** Of a hundred holds, unless more are asked for. */
     public static final int FEW_LONG_HOLDS = 3;
 
-    /** Instead of a share of long holds: all holds are as short as can be, and nobody rests between them. */
+    /** Instead of a share of long holds: all holds are as short as can be, and no client rests between them. */
     public static final int ONLY_SHORT_HOLDS = -1;
 
     private static final int LONG_HOLDS = 15;
@@ -80,7 +80,7 @@ public record Profile(
     /**
      * The same work with a choice of faults.
      *
-     * @param faults {@link #ALL}; {@link #DEATHS}: holders die or stand still, and many hold for long, for the checks of
+     * @param faults {@link #ALL}; {@link #DEATHS}: holders die or are paused, and many hold for long, for the checks of
      *     take-over and losses; {@link #NO_FAULTS}, for the checks that only judge what is undisturbed; or kinds, with
      *     commas
      * @return with those faults

@@ -55,7 +55,7 @@ public final class EventLog implements AutoCloseable {
     /**
      * Writes an event.
      *
-     * @param kind what it tells
+     * @param kind what it reports
      * @param code an {@link OpKind} or {@link Outcome}, or 0
      * @param thread of the worker
      * @param name the lock's number

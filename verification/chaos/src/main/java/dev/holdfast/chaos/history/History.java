@@ -18,7 +18,7 @@ import java.util.stream.Stream;
  *
  * @param operations in the order of their files, of which there is one a process
  * @param starts when each process began
- * @param hiccups when a process stood still
+ * @param hiccups when a process was paused
  * @param suspects when renewals or acquisitions failed
  * @param ends how many threads stayed, a process that was closed in order
  */

@@ -1,6 +1,6 @@
 package dev.holdfast.chaos.history;
 
-/** What an event tells. The order is part of the file format: only append. */
+/** What an event reports. The order is part of the file format: only append. */
 public enum Kind {
     /** The client is connected. */
     START,
@@ -14,7 +14,7 @@ public enum Kind {
     CONFIRM,
     /** The lease said that it is not valid, for the first time. */
     INVALID,
-    /** The holder was told that the lease is lost. */
+    /** The holder saw that the lease is lost. */
     LOST,
     /** The thread is about to acquire again. */
     REENTER_CALL,
@@ -28,7 +28,7 @@ public enum Kind {
     RELEASED,
     /** A renewal failed, or an acquisition; belongs to no operation. */
     SUSPECT,
-    /** This process stood still; the value says for how many nanoseconds, from the event's time on. */
+    /** This process was paused; the value says for how many nanoseconds, from the event's time on. */
     HICCUP,
     /** The client was closed in order; the value says how many of its threads stayed. */
     END,
@@ -44,6 +44,6 @@ public enum Kind {
     REVOKED,
     /** A leader's callback was called while another one ran. */
     TOGETHER,
-    /** The candidate does not stand before so many milliseconds have passed since it was asked for; the value. */
+    /** The candidate does not stand before a number of milliseconds have passed since it was asked for; the value. */
     RESTS
 }

@@ -62,10 +62,10 @@ public final class Operation {
     /** When the lease was first found invalid. */
     public long invalid = NEVER;
 
-    /** When the holder was told of the loss. */
+    /** When the holder saw the loss. */
     public long lost = NEVER;
 
-    /** How many times it was told. */
+    /** How many times it was reported. */
     public int losses;
 
     /** When its release was about to be asked for. */

@@ -4,7 +4,7 @@ package dev.holdfast.chaos.history;
 public enum Outcome {
     /** As wished. */
     OK,
-    /** Somebody else had the lock. */
+    /** Another client had the lock. */
     BUSY,
     /** The caller gave up. */
     CANCELLED,

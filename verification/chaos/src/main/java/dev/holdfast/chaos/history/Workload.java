@@ -51,12 +51,12 @@ public enum Workload {
     }
 
     /**
-     * Acquires all there is of a name, which nobody else may have a part of then.
+     * Acquires all there is of a name, of which no other client may have a part then.
      *
      * @param client an open client
      * @param name of the lock
      * @param patience how long to wait
-     * @return what was acquired; empty if somebody else has had a part of it all the time
+     * @return what was acquired; empty if another client had a part of it all the time
      * @throws InterruptedException if interrupted
      */
     public Optional<? extends Lease> takeWhole(LockClient client, String name, Duration patience)

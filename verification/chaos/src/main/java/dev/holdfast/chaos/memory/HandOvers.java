@@ -18,7 +18,7 @@ import java.util.function.Consumer;
 
 /**
  * Makes the waiters of one connection holders when it is their turn, for a short lease, as Redis does (docs/decisions/0028), and
- * tells them so. One message of four is almost a second late, as one over another connection may be. Thread-safe.
+ * notifies them. One message of four is almost a second late, as one over another connection may be. Thread-safe.
  */
 final class HandOvers {
     private static final int LATE_MILLIS = 700;

@@ -33,7 +33,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A backend on a {@link MemoryServer}. One connection, made again by the next request after it broke; what was under way
+ * A backend on a {@link MemoryServer}. One connection, made again by the next request after it broke; requests that were in flight
  * then has an unknown outcome. Thread-safe.
  */
 public final class RemoteBackend implements LockBackend {
@@ -43,7 +43,7 @@ public final class RemoteBackend implements LockBackend {
     /** What asks for a lock's holder; the name follows, and a byte and more if there is one are the answer. */
     public static final int HOLDER = Wire.HOLDER;
 
-    /** Rarely enough to show a wake-up that does not come, and before the store forgets who does not ask again. */
+    /** Rarely enough to show a wake-up that does not come, and before the store drops waiters that do not ask again. */
     private static final long POLL_MILLIS = 2_700;
 
     /** More often: what is handed over is counted from the latest attempt. */
@@ -78,7 +78,7 @@ public final class RemoteBackend implements LockBackend {
      * Makes a backend; connects with the first request.
      *
      * @param port of the server on this machine
-     * @param handsOver whether the server makes waiters the holders and tells them so
+     * @param handsOver whether the server makes waiters the holders and notifies them
      */
     public RemoteBackend(int port, boolean handsOver) {
         this.port = port;
@@ -259,7 +259,7 @@ public final class RemoteBackend implements LockBackend {
             }
         }
 
-        /** Counts for the latest attempt only; the answer to a later one will tell. */
+        /** Counts for the latest attempt only; the answer to a later one decides. */
         @Override
         public void handed(OwnerId owner, long round, long token, long leaseMillis) {
             Latest asked = latest.get(owner);
@@ -273,7 +273,7 @@ public final class RemoteBackend implements LockBackend {
                     new Grant(request.acquisition(), token, leaseMillis, 0, new AskedLease(request.leaseMillis())));
         }
 
-        /** Places are lost with the connection: everybody had better ask again. */
+        /** Places are lost with the connection: every waiter should ask again. */
         @Override
         public void broken() {
             subscriptions.values().forEach(Runnable::run);

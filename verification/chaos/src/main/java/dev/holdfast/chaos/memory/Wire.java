@@ -21,7 +21,7 @@ final class Wire {
     /** The number of a message that answers nothing: the owner that follows may be next. */
     static final int SIGNAL = 0;
 
-    /** Likewise: the owner that follows has the lock, by its attempt with the number after that, with this token for so long. */
+    /** The same for a grant: the owner that follows has the lock, by its attempt with the number after that, with this token that long. */
     static final int HANDED = -1;
 
     static final int GRANTED = 10;

@@ -187,7 +187,7 @@ final class BrokenBackends {
         };
     }
 
-    /** No queue: who waits tries again after some time. */
+    /** No queue: a waiter tries again after some time. */
     static LockBackend disorder(LockBackend backend) {
         return new ForwardingBackend(backend) {
             @Override

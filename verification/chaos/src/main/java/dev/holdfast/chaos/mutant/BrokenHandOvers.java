@@ -55,7 +55,7 @@ final class BrokenHandOvers {
                 onHandOver);
     }
 
-    /** One of so many waiters that give up dies instead: it stays in line, listens, and takes no notice. */
+    /** One of several waiters that give up dies instead: it stays in line, listens, and takes no notice. */
     static LockBackend deadWaiters(LockBackend backend, int oneOf) {
         Set<OwnerId> dead = ConcurrentHashMap.newKeySet();
         Map<OwnerId, Ticket> waiting = new ConcurrentHashMap<>();

@@ -22,7 +22,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 final class BrokenRecipes {
     private BrokenRecipes() {}
 
-    /** A lease that seems to last half as long again, so that the leader is told when it has ended. */
+    /** A lease that seems to last half as long again, so that the leader is notified after its end. */
     static LockClient leaderToldLate(LockClient client) {
         return new ForwardingClient(client) {
             @Override

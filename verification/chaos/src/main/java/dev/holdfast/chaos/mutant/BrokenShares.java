@@ -31,7 +31,7 @@ final class BrokenShares {
 
     private BrokenShares() {}
 
-    /** Readers wait for nobody, and nobody for readers. */
+    /** Readers do not wait, and no client waits for readers. */
     static Supplier<LockBackend> readersBesideWriters(MemoryStore store) {
         MemoryStore readers = MemoryStore.create();
         return () -> new Aside(
@@ -40,7 +40,7 @@ final class BrokenShares {
                 request -> request.demand().kind() == Demand.Kind.SHARED);
     }
 
-    /** Who wants to write has no place in line while anybody reads, and is called when nobody does. */
+    /** A writer has no place in line while there are readers, and is notified when there are none. */
     static Supplier<LockBackend> readersPass(MemoryStore store) {
         Map<String, Map<OwnerId, Long>> readers = new ConcurrentHashMap<>();
         Map<String, Map<OwnerId, Runnable>> writers = new ConcurrentHashMap<>();
@@ -122,7 +122,7 @@ final class BrokenShares {
         });
     }
 
-    /** A release gives back the permits of somebody else as well, who is not told. */
+    /** A release also gives back the permits of another holder, which is not notified. */
     static Supplier<LockBackend> freedTwice(MemoryStore store) {
         Map<String, ConcurrentLinkedQueue<Grant>> held = new ConcurrentHashMap<>();
         Set<OwnerId> robbed = ConcurrentHashMap.newKeySet();
@@ -218,7 +218,7 @@ final class BrokenShares {
             });
         }
 
-        /** Of a lock that nobody else uses; the same each time. */
+        /** Of a lock that no other client uses; the same each time. */
         private CompletionStage<Long> token(AcquireRequest request) {
             OwnerId owner = request.acquisition().owner();
             Long known = tokens.get(owner);

@@ -23,7 +23,7 @@ import java.util.function.UnaryOperator;
  * @param seconds how long the run is at most
  * @param longPercent how many of a hundred holds last about as long as a lease
  * @param workload what the clients do
- * @param faults what goes wrong besides
+ * @param faults what else goes wrong
  */
 public record Mutant(
         String name,

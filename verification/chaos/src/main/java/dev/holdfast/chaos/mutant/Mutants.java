@@ -76,7 +76,7 @@ public final class Mutants {
                             FaultKind.NET_LATE,
                             FaultKind.NET_LATE_CUT)
                     .withLongHolds(30),
-            // Being told
+            // Notifications
             Mutant.ofClient("loss never reported", BrokenClients::lossNeverTold).withLease(3_000),
             Mutant.ofClient("unlock swallows errors", BrokenClients::unlockSwallows),
             // Retries and waiters

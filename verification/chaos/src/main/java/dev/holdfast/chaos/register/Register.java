@@ -21,7 +21,7 @@ import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * The resource that the locks guard, in the controller: two counters a name. The guarded one refuses who comes with an
- * older token than it has seen, or, from a reader, than one who writes has shown it, as {@code docs} advise; the unguarded one believes everybody and is the positive control.
+ * older token than it has seen, or, from a reader, than one who writes has shown it, as {@code docs} advise; the unguarded one accepts every write and is the positive control.
  * A holder reads both, and writes each as one more than it read. No fault ever touches it. The clients' control connections
  * end here as well. Thread-safe.
  */
@@ -41,10 +41,10 @@ public final class Register implements AutoCloseable {
     /** The answer to {@link #HELLO} when the run is over. */
     public static final int STOP = 4;
 
-    /** Somebody who shares the lock reads, or reads again. */
+    /** A sharer of the lock reads, or reads again. */
     public static final int READ_SHARED = 5;
 
-    /** What somebody who reads for the first time has read before. */
+    /** What a first-time reader has read before. */
     public static final long NOTHING = -1;
 
     private static final int SLOT_SHIFT = 16;
@@ -108,7 +108,7 @@ public final class Register implements AutoCloseable {
         return slot << SLOT_SHIFT | name;
     }
 
-    /** Who is to stay in its critical section until when. */
+    /** Which clients stay in their critical sections, and until when. */
     private record Stay(Set<Integer> clients, long untilNanos) {
         long millis(int client) {
             return clients.contains(client)
@@ -163,7 +163,7 @@ public final class Register implements AutoCloseable {
         return incarnations.getOrDefault(client, -1);
     }
 
-    /** Tells who enters a critical section from now on, if it is of one of these clients, to stay for so long from now. */
+    /** Registers clients that enter a critical section from now on, if it is of one of these clients, to stay for some time from now. */
     public void stay(Collection<Integer> who, long millis) {
         stay = new Stay(Set.copyOf(who), System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis));
     }
@@ -183,7 +183,7 @@ public final class Register implements AutoCloseable {
             socket.getOutputStream().write(STOP);
             socket.getOutputStream().flush();
         } catch (IOException e) {
-            // The client was killed, and is told nothing.
+            // The client was killed and gets no answer.
         }
     }
 

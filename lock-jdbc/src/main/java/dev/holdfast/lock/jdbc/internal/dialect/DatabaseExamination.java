@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** What of a database matters to its locks beside rights and table, which {@link Schema} checks. Stateless. */
+/** The settings of a database that matter to its locks, apart from rights and table, which {@link Schema} checks. Stateless. */
 public final class DatabaseExamination {
     private static final String POSTGRES = "SELECT pg_catalog.current_setting('fsync'),"
             + " pg_catalog.current_setting('synchronous_standby_names'),"

@@ -28,10 +28,10 @@ import org.jspecify.annotations.Nullable;
  * Two forms of one update, whose answer comes back in {@code LAST_INSERT_ID(expr)}, with the acknowledgement itself (MySQL 8.0
  * manual, "Information Functions").
  *
- * <p>The short one matches the row if nobody has it, or somebody else's time is up; its answer is the token. It looks at the owner
+ * <p>The short one matches the row if it is free, or the holder's time is up; its answer is the token. It looks at the owner
  * only where it matches rows, so the order of its assignments does not matter.
  *
- * <p>The other one follows where that matched nothing, and comes first where the lock was busy lately, so that a poll is one
+ * <p>The other one follows where that matched nothing, and comes first where the lock was busy recently, so that a poll is one
  * statement. It matches the row in any case, and writes each column back as it was if it is not free; its answer is the token, or
  * {@link #BUSY} and the remaining time. What is its own already, by an earlier attempt whose answer was lost or is still on its
  * way, keeps its token and gets this attempt's lease. Assignments go from left to right and see what was assigned before, or, in
@@ -176,7 +176,7 @@ final class MySqlStatements implements LockStatements {
         return renewed;
     }
 
-    /** The count tells all if all were renewed, which is the rule; else a second statement tells which were. */
+    /** The count suffices if all were renewed, which is the rule; otherwise a second statement returns which were. */
     private Set<OwnerId> renewChunk(Connection connection, List<Grant> grants) throws SQLException {
         String marks = String.join(", ", Collections.nCopies(grants.size(), "?"));
         String held = " WHERE name IN (" + marks + ") AND owner IN (" + marks + ") AND expires > " + dialect.now();

@@ -34,7 +34,7 @@ final class ServerCheck {
         }
     }
 
-    /** Databases that speak PostgreSQL's protocol and tell their drivers that they are PostgreSQL. */
+    /** Databases that speak PostgreSQL's protocol and claim to be PostgreSQL towards their drivers. */
     static void requirePostgres(String version) {
         String text = version.toLowerCase(Locale.ROOT);
         if (!text.startsWith("postgresql ")

@@ -8,7 +8,7 @@ import java.util.function.LongSupplier;
 /**
  * The attempts whose transactions have begun and not ended, or had no answer, so that they may still be committed; and what
  * became of their acquisitions since. While an acquisition is being released, nothing else may remove its row: the release
- * would find nothing, and tell of a loss. Thread-safe.
+ * would find nothing, and report a loss. Thread-safe.
  */
 final class AttemptsUnderWay {
     private static final int MANY = 1_000;
@@ -53,7 +53,7 @@ final class AttemptsUnderWay {
         boolean[] ended = {false};
         entries.computeIfPresent(owner, (key, old) -> {
             ended[0] = old.state == State.ENDED;
-            // Nobody knows whether it was before or behind the release.
+            // It is unknown whether it was before or behind the release.
             boolean unanswered = old.unanswered || !answered || old.state == State.RELEASING;
             boolean over = old.attempts == 1 && (ended[0] || !unanswered);
             return over ? null : new Entry(old.attempts - 1, unanswered, old.state, old.sinceNanos);

@@ -43,16 +43,16 @@ public final class ExpiringRowBackend implements LockBackend {
     /** How soon a busy lock is asked for again for the first time: it may be about to be released. */
     private static final long POLL_MILLIS = 1;
 
-    /** How long it may take until somebody who polls asks. */
+    /** How long it may take until a polling client asks. */
     private static final long POLLED_MILLIS = 10;
 
-    /** How long it may take until somebody who was called asks. */
+    /** How long it may take until a notified client asks. */
     private static final long CALLED_MILLIS = 5;
 
-    /** Who waits for less is not put off for the sake of others. */
+    /** A waiter with less time than that is not delayed in favour of others. */
     private static final long LONG_WAIT_MILLIS = 100;
 
-    /** How long somebody who waits holds back those who come later, unless it asks again: longer than its polls are apart. */
+    /** How long a waiter holds back later ones, unless it asks again: longer than its polls are apart. */
     private static final long MARK_MILLIS = 1_500;
 
     private static final long CALLED_MARK_MILLIS = 7_500;
@@ -128,8 +128,8 @@ public final class ExpiringRowBackend implements LockBackend {
     }
 
     /**
-     * A conflict that outlasts the tries means that somebody else is at the row: busy, as far as anybody can tell. A client that
-     * has had its turn is told the same without asking, for as long as the others need to come.
+     * A conflict that outlasts the tries means that another client is at the row, so the lock counts as busy. A client that
+     * has had its turn gets the same answer without a request, for as long as the others need to come.
      */
     @Override
     public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
@@ -191,7 +191,7 @@ public final class ExpiringRowBackend implements LockBackend {
         return ExpiryRows.busy(-1);
     }
 
-    /** Whatever is still under way without an answer is not to leave anything. */
+    /** A request that is in flight without an answer must not leave anything. */
     private void ended(AcquisitionId acquisition) {
         if (underWay.ended(acquisition.owner())) {
             orphans.remove(acquisition);
@@ -261,7 +261,7 @@ public final class ExpiringRowBackend implements LockBackend {
     }
 
     /**
-     * Nothing else removes the row before the release has been answered: not an attempt that is still under way, and not what
+     * Nothing else removes the row before the release has been answered: not an attempt that is in flight, and not what
      * follows a release that has failed and comes again.
      */
     @Override

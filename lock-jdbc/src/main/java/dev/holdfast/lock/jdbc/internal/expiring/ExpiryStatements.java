@@ -64,7 +64,7 @@ public final class ExpiryStatements {
     /** Null where there are locks alone. */
     private final @Nullable RowShares shares;
 
-    /** False once the database has refused to notify: whoever waits polls. */
+    /** False once the database has refused to notify: waiters poll. */
     private volatile boolean notifies;
 
     public ExpiryStatements(DatabaseDialect dialect, TableName table, Tokens tokens, @Nullable RowShares shares) {
@@ -108,8 +108,8 @@ public final class ExpiryStatements {
     }
 
     /**
-     * The mutex met shares. Or a reader met it does not know whom: on PostgreSQL the loser of a race sees the row as it was before,
-     * on MySQL a driver that counts changed rows tells nothing; then it looks again.
+     * The mutex met shares. Or a reader met an unknown holder: on PostgreSQL the loser of a race sees the row as it was before,
+     * on MySQL a driver that counts changed rows returns nothing; then it looks again.
      */
     private static boolean isForShares(AcquireRequest request, AcquireResult.Busy busy) {
         return busy.ticket() == ExpiryRows.BesideShares.TICKET
@@ -143,7 +143,7 @@ public final class ExpiryStatements {
         }
     }
 
-    /** As {@link #abandon}, but it leaves a row that somebody else has locked as it is. H2 has no long waits. */
+    /** As {@link #abandon}, but it leaves a row unchanged that another session has locked. H2 has no long waits. */
     void abandonUnlessLocked(Connection connection, AcquisitionId acquisition) throws SQLException {
         boolean many = !(acquisition.demand() instanceof Demand.Exclusive);
         if (lockMine == null || isUnlocked(connection, many ? lockRow : lockMine, acquisition, !many)) {

@@ -8,11 +8,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * Leaves a lock free for a moment where others wait for it. A database has no queue of waiters: a client that releases
  * and immediately re-acquires beats waiters that poll, or are notified, since they ask a few milliseconds later. So a
- * client that has had a lock for a <em>turn</em>, and has met rivals for it lately, delays its first attempt after a
+ * client that has had a lock for a <em>turn</em>, and has met rivals for it recently, delays its first attempt after a
  * release for as long as the others need.
  *
  * <p>A client meets rivals when an attempt finds the lock busy, or when a release finds a waiter's announcement. It
- * forgets them after a second. A pause in which no rival took the lock makes the time to the next pause longer, from 20
+ * drops them after a second. A pause in which no rival took the lock makes the time to the next pause longer, from 20
  * ms on. A client without rivals never pauses.
  *
  * <p>This only improves fairness: nothing breaks if an entry is forgotten. The memory is bounded: names with the same
@@ -87,7 +87,7 @@ final class FairnessPause {
         return turn;
     }
 
-    /** Somebody else has it, and this client waits. */
+    /** Another client has it, and this client waits. */
     void busy(String name) {
         Turn turn = met(name, nanoTime.getAsLong());
         turn.waiting = true;
@@ -111,7 +111,7 @@ final class FairnessPause {
         }
     }
 
-    /** It was released, and somebody else may have announced to wait. */
+    /** It was released, and another client may have announced itself as a waiter. */
     void released(String name, boolean awaited) {
         long now = nanoTime.getAsLong();
         Turn turn = awaited ? met(name, now) : find(name);

@@ -16,7 +16,7 @@ import org.slf4j.LoggerFactory;
  * Removes again and again what an acquisition that has ended may still get: a statement that waits for a row goes on when its
  * client has cut off the connection, and is committed when the row is free. After a while it is left to its lease.
  *
- * <p>One at a time, on a thread of its own, and without a wait for a row: what is in the way of one name is in nobody else's.
+ * <p>One at a time, on a thread of its own, and without a wait for a row: an obstacle for one name is none for the others.
  * Thread-safe.
  */
 final class Orphans {
@@ -37,7 +37,7 @@ final class Orphans {
         this(database, statements, MOST, WHILE_NANOS);
     }
 
-    /** With room for so many at a time, each for so long. */
+    /** With the given capacity and the given lifetime of an entry. */
     Orphans(Database database, ExpiryStatements statements, int most, long whileNanos) {
         this.database = database;
         this.statements = statements;

@@ -28,9 +28,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Shares and permits in the row of a lock, beside the mutex of {@link ExpiryStatements}, whose statements do not know of them.
+ * Shares and permits in the row of a lock, next to the mutex of {@link ExpiryStatements}, whose statements ignore them.
  *
- * <p><b>States of a row.</b> Its owner is nobody, one lock's, {@code s} and one reader's, or {@value RowOwners#SHARED}: then
+ * <p><b>States of a row.</b> Its owner is empty, one lock's, {@code s} and one reader's, or {@value RowOwners#SHARED}: then
  * {@link SharedRow} in the column {@code shares} says who holds, and the row's expiry is the last of theirs. A mutex sees an
  * owner that is not its own. A reader alone is acquired, renewed and released by the statements of the mutex. The second one makes
  * the row a shared one.
@@ -58,7 +58,7 @@ final class RowShares {
     /** Something of the acquisition may be left in the row: a mark that it waits. */
     record MarkTicket(OwnerId owner) implements Ticket {}
 
-    /** What becomes of a request that the statements of the mutex found beside shares, or that is not for them. */
+    /** What becomes of a request that the statements of the mutex found next to shares, or that is not for them. */
     AcquireResult tryAcquire(Connection connection, AcquireRequest request) throws SQLException {
         for (int i = 0; i < TRIES; i++) {
             RowState row = rows.read(connection, request.acquisition().name());
@@ -87,7 +87,7 @@ final class RowShares {
         }
     }
 
-    /** Ends what may be left of an acquisition: a share, permits, or the mark of one who waited beside some. */
+    /** Ends what may be left of an acquisition: a share, permits, or the mark of a waiter next to some. */
     void abandon(Connection connection, AcquisitionId acquisition) throws SQLException {
         if (!(acquisition.demand() instanceof Demand.Exclusive) || marked.contains(acquisition.owner())) {
             leave(connection, acquisition);

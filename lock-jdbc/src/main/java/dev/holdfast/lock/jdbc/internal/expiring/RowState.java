@@ -10,11 +10,11 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * A row as it was read, or as it is to be. Times are the database's, in milliseconds since 1970. Immutable.
+ * A row that was read, or that will be written. Times are the database's, in milliseconds since 1970. Immutable.
  *
  * @param name the lock's name
  * @param exists false if there is no such row yet
- * @param owner as in the row; empty if nobody owns it
+ * @param owner as in the row; empty if it has no owner
  * @param token of the last grant; 0 if there is no row
  * @param expiresMillis as in the row, rounded down
  * @param sinceMillis as in the row

@@ -26,7 +26,7 @@ public final class RowStateRepository {
     private final String changeAndNotify;
     private final String insert;
 
-    /** False once the database has refused to notify: whoever waits polls. */
+    /** False once the database has refused to notify: waiters poll. */
     private volatile boolean notifies;
 
     public RowStateRepository(DatabaseDialect dialect, TableName table) {
@@ -107,7 +107,7 @@ public final class RowStateRepository {
     }
 
     private RowChange update(Connection connection, String sql, RowState row, RowState next) throws SQLException {
-        // The end is written anew where the holders change, at a later time than that of the reading: never too early.
+        // The end is written again where the holders change, at a later time than that of the reading: never too early.
         long forMillis =
                 next.expiresMillis() == row.expiresMillis() ? 0 : Math.max(1, next.expiresMillis() - row.nowMillis());
         boolean sameOwner = next.owner().equals(row.owner());

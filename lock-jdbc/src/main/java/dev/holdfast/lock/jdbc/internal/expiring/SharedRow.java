@@ -20,9 +20,9 @@ import org.jspecify.annotations.Nullable;
  * who holds. Times are those of the database, in milliseconds since 1970. Immutable.
  *
  * <p><b>The mark</b> holds back those who come after one who waits. It ends by itself unless it is made again at each attempt. A
- * mark of a lock or of a share ends with the next grant of the name as well: then its turn was, or is to be announced anew.
+ * mark of a lock or of a share ends with the next grant of the name as well: then its turn was, or must be announced again.
  *
- * @param limit how many permits the name has; 0 if nobody has said
+ * @param limit how many permits the name has; 0 if it is not set
  * @param mark who waits, or null
  * @param shares who holds, the lowest token first
  */
@@ -182,7 +182,7 @@ public record SharedRow(int limit, @Nullable Mark mark, List<Share> shares) {
         return slot;
     }
 
-    /** The share in place of an earlier one of the same owner, who waits no longer. */
+    /** The share in place of an earlier one of the same owner, which waits no longer. */
     SharedRow with(Share share) {
         SharedRow rest = without(share.owner);
         List<Share> all = new ArrayList<>(rest.shares);

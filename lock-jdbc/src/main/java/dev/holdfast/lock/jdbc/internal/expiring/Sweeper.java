@@ -17,7 +17,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Deletes the rows of locks that nobody has held for ten minutes, and nothing else. Looks once a minute at most, and only
+ * Deletes the rows of locks that were free for ten minutes, and nothing else. Looks once a minute at most, and only
  * after a release, so that an idle client costs nothing; what it finds then, it deletes, for five seconds at most, and goes on
  * after the next release if that was not all. Ten minutes are longer than any statement of ours may take, which
  * {@link Tokens} relies on.
@@ -66,7 +66,7 @@ public final class Sweeper {
         }
     }
 
-    /** Deletes what ended so long ago, but for what is left when the time is up; returns the number of rows. */
+    /** Deletes what ended that long ago, except what is left when the time is up; returns the number of rows. */
     public int sweep(Duration keep) throws SQLException {
         long startNanos = System.nanoTime();
         String before = database.dialect().nowPlusMillis("(" + -keep.toMillis() + ")");

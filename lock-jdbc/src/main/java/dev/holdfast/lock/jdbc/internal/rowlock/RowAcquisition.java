@@ -25,9 +25,9 @@ import org.jspecify.annotations.Nullable;
  * of the server takes no token back, and the server's patience with this connection ends later than the lease counted from the
  * attempt. The row may be lost in silence before the token is counted. So either the token directly follows the one that was read
  * under the row's lock, which fails once the next holder has counted and leaves that one a higher token if it has not yet; or the
- * row's transaction has answered once more after the count. Both ways tokens rise in the order of the row's lock.
+ * row's transaction has answered again after the count. Both ways tokens rise in the order of the row's lock.
  *
- * <p>While it waits, its connection belongs to the thread that waits; at any other time to whoever has {@code turn}.
+ * <p>While it waits, its connection belongs to the thread that waits; at any other time to the owner of {@code turn}.
  * Thread-safe.
  */
 final class RowAcquisition {
@@ -63,13 +63,13 @@ final class RowAcquisition {
         this.ticket = new RowTicket(locks.executor());
     }
 
-    /** Whether it was ended by {@link #abandon}, after which its acquisition is to get no other hold. */
+    /** Whether it was ended by {@link #abandon}, after which its acquisition must get no other hold. */
     boolean isAbandoned() {
         return ended;
     }
 
     /**
-     * Tries to get on, and waits for nothing but answers; null if this hold has ended and a new one is to be used. Nothing is
+     * Tries to get on, and waits for nothing but answers; null if this hold has ended and a new one is needed. Nothing is
      * begun after the caller has left: it may have abandoned before it could find this hold.
      */
     @Nullable AcquireResult tryAcquire(AcquireRequest request, long leavesNanos, long deadlineNanos) throws SQLException {
@@ -91,7 +91,7 @@ final class RowAcquisition {
                 state = State.ENDED;
             }
             if (isGivenUp() && (state == State.LOCKED || state == State.HELD)) {
-                drop(State.ENDED); // whoever gave it up may not have waited for this
+                drop(State.ENDED); // the caller that gave it up may not have waited for this
             }
             leave();
         }
@@ -161,7 +161,7 @@ final class RowAcquisition {
         return new AcquireResult.Busy(-1, null);
     }
 
-    /** A token that directly follows the one that was seen under the lock is nobody else's, whatever became of the row since. */
+    /** A token that directly follows the one that was seen under the lock belongs to this lock, whatever happened to the row since. */
     private @Nullable AcquireResult first(AcquireRequest request, long deadlineNanos) throws SQLException {
         state = State.LOCKED;
         RowSession mine = current();
@@ -175,7 +175,7 @@ final class RowAcquisition {
     }
 
     /**
-     * The row was locked before this attempt, and what the server promised then has begun to run out; or somebody has counted a
+     * The row was locked before this attempt, and what the server promised then has begun to run out; or another client has counted a
      * token since: the row was lost, or the one who had lost it before was late.
      */
     private @Nullable AcquireResult confirm(AcquireRequest request, long deadlineNanos) throws SQLException {

@@ -111,7 +111,7 @@ final class RowLocks implements AutoCloseable {
                 TransactionRunner.millisLeft(deadlineNanos), connection -> count(connection, name, session, identity));
     }
 
-    /** Counts a token if nobody has counted one since the row was locked; false if somebody has. */
+    /** Counts a token if none was counted since the row was locked; false if one was. */
     boolean mintNext(byte[] name, long session, Identity identity, long seen, long deadlineNanos) throws SQLException {
         return database.run(TransactionRunner.millisLeft(deadlineNanos), connection -> {
             try (PreparedStatement statement = connection.prepareStatement(sql.mintNext())) {
@@ -168,7 +168,7 @@ final class RowLocks implements AutoCloseable {
         });
     }
 
-    /** On a thread that nobody waits for longer than a request may take. */
+    /** On a thread that no caller awaits for longer than a request may take. */
     @Override
     public void close() {
         closed = true;

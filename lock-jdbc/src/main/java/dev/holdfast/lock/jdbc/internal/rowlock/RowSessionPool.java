@@ -105,12 +105,12 @@ public final class RowSessionPool {
                     taken = true;
                     return result;
                 } catch (SQLException e) {
-                    // It may have been ended while nobody looked: a new one tells what is the matter.
+                    // It may have been ended while it was idle: a new one shows the reason.
                 }
             }
             RowSession opened = RowSession.open(connections, dialect, sql, deadlineNanos);
             boolean late = System.nanoTime() - deadlineNanos >= 0;
-            if (closed || late) { // whoever asked for it may have left, and nobody would give it back
+            if (closed || late) { // the caller that asked for it may have left, and it would never be returned
                 opened.giveBack(System.nanoTime() + KEEP_NANOS);
                 throw new SQLException(late ? "the pool had no connection in time" : "the client is closed", "08000");
             }
@@ -178,7 +178,7 @@ public final class RowSessionPool {
         }
     }
 
-    /** Gives back what is ready, before a deadline that all have in common; the rest follows as it is released. */
+    /** Returns what is ready, before a common deadline; the rest follows as it is released. */
     void close(long deadlineNanos) {
         closed = true;
         sweep(0, deadlineNanos);

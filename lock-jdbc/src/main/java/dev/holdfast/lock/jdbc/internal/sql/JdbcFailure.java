@@ -23,7 +23,7 @@ public enum JdbcFailure {
     NO_ACCESS,
     /** The server does not speak TLS, which the address or the driver asks for. */
     NO_TLS,
-    /** The data source was closed, for good. */
+    /** The data source was closed permanently. */
     CLOSED,
     /** Another process has the files of an H2 database. */
     IN_USE,
@@ -40,7 +40,7 @@ public enum JdbcFailure {
     private static final Pattern CLOSED_SAID =
             Pattern.compile("(?i)^(?=.*(?:data ?source|pool))(?!.*connection (?:is|has|was)).* closed\\W*$");
 
-    /** Whether there was no answer in time, so that nobody knows what became of the request. */
+    /** Whether there was no answer in time, so that the outcome of the request is unknown. */
     public static boolean isTimeOut(Throwable failure) {
         return FailureTranslator.causes(failure).stream().anyMatch(SocketTimeoutException.class::isInstance);
     }

@@ -14,8 +14,8 @@ import java.util.Set;
 public interface LockStatements {
 
     /**
-     * Grants, or tells the holder's remaining time: one statement. Two if the name is new on H2, or the lock is busy on MySQL and
-     * MariaDB and was not lately; three if the name is new there.
+     * Grants, or returns the holder's remaining time: one statement. Two if the name is new on H2, or the lock is busy on MySQL and
+     * MariaDB and was not recently; three if the name is new there.
      */
     AcquireResult tryAcquire(Connection connection, AcquireRequest request) throws SQLException;
 

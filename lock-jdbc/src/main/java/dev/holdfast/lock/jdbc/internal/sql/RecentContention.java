@@ -5,8 +5,8 @@ import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.function.LongSupplier;
 
 /**
- * Which locks were found busy lately: a hint of which statement is the cheaper one, never of who holds. Names share places, so it
- * may say so of another one; it stays as small as it is however many names there are. Thread-safe.
+ * Which locks were found busy recently: a hint of which statement is the cheaper one, never of who holds. Names share places, so it
+ * may say so of another one; its size does not depend on the number of names. Thread-safe.
  */
 public final class RecentContention {
     /** Longer than polls are apart. */

@@ -35,7 +35,7 @@ public final class StatementBinder {
         return this;
     }
 
-    /** The owner of a row that one acquisition has for itself: a reader's is told from a lock's. */
+    /** The owner of a row that one acquisition has for itself: a reader's differs from a lock's. */
     public static String ownerOf(AcquisitionId acquisition) {
         String owner = acquisition.owner().toString();
         return acquisition.demand() instanceof Demand.Shared ? RowOwners.READER + owner : owner;

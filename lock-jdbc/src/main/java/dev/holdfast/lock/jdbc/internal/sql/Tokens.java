@@ -8,7 +8,7 @@ import dev.holdfast.lock.jdbc.internal.expiring.Sweeper;
  * <p>Counted in the row, they need the row to stay. Drawn from a sequence, they do not, provided that they are drawn under
  * the row's lock: else one that was drawn early, and then waited for the row, would be granted late. An update draws under
  * the lock (PostgreSQL draws again after a wait). An insert draws before it, so it is only used where there is no row, and
- * a row only goes away so long after its last use that no statement can be still under way: see {@link Sweeper}.
+ * a row only goes away so long after its last use that no statement can be in flight: see {@link Sweeper}.
  *
  * @param first the token of a name without a row
  * @param generated the sequence's next value, or empty to count in the row

@@ -26,10 +26,10 @@ import java.time.Duration;
  *   <li>PostgreSQL refuses such a write itself (40001). The statement that locks is also the first to read, so there every wait
  *       for a transaction that commits ends so.
  *   <li>InnoDB takes the snapshot at the first read that locks nothing: a lock that comes before it may wait. MariaDB refuses the
- *       write if told so for the statement (1020; innodb_snapshot_isolation, 10.6.18 or 10.11.8). Where there is no such
+ *       write if the statement asks for it (1020; innodb_snapshot_isolation, 10.6.18 or 10.11.8). Where there is no such
  *       setting, on MySQL, the row as locked is compared with the row as seen, which takes two statements more.
  *   <li>H2 may write the row whatever was seen, so it is read before, unless it reports a deadlock of its own accord. At
- *       REPEATABLE READ its snapshots are of single tables, of which the lock's tells nothing: refused.
+ *       REPEATABLE READ its snapshots are of single tables, of which the lock's is no evidence: refused.
  * </ul>
  *
  * <p>The time-out travels with the statement: PostgreSQL sets and restores it within the statement, MariaDB has a syntax for
@@ -108,7 +108,7 @@ public final class TransactionLock {
                 : JdbcFailureTranslator.of(dialect.title()).translate("lock '" + LockName.printable(name) + "'", e);
     }
 
-    /** PostgreSQL and {@link TransactionRow#stale} say 40001, MariaDB 1020; the code tells what InnoDB and H2 say of deadlocks. */
+    /** PostgreSQL and {@link TransactionRow#stale} say 40001, MariaDB 1020; the code shows what InnoDB and H2 report of deadlocks. */
     private static boolean isStale(SQLException e) {
         return e.getErrorCode() == RECORD_CHANGED
                 || TransactionRow.SERIALIZATION.equals(e.getSQLState()) && e.getErrorCode() == 0;

@@ -19,7 +19,7 @@ public interface AcquireSender {
     /** That acquisition is not attempted again. */
     default void ended(String owner) {}
 
-    /** What its attempts up to that round were granted is taken back by somebody else. */
+    /** Another caller takes back what its attempts up to that generation were granted. */
     default void takenBack(String owner, long round) {}
 
     /** Frees its connections, if it has any of its own. */

@@ -7,7 +7,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
  * The acquisitions that were abandoned last, by owner id: an attempt of two commands does not send the second one once its
- * abandonment may have been sent in between. It remembers the last {@value #MOST}, which is for longer than an attempt is
+ * abandonment may have been sent in between. It keeps the last {@value #MOST}, which is for longer than an attempt is
  * answered. Thread-safe, never blocks.
  */
 public final class RedisAbandoned {

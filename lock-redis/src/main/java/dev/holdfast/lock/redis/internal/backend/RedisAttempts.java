@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * blocks.
  */
 final class RedisAttempts {
-    /** What scripts answer besides granted and busy. */
+    /** The answers of scripts other than granted and busy. */
     private static final long MEETS_OTHER_DEMANDS = 2;
 
     private static final long HAS_ANOTHER_LIMIT = 3;
@@ -150,7 +150,7 @@ final class RedisAttempts {
                 place > 0 ? new RedisTicket(acquisition, attempt.inLine(), place) : null);
     }
 
-    /** A client has one identity; it need not be written anew for each attempt. */
+    /** A client has one identity; it is encoded once for all attempts. */
     private String encoded(Identity asked) {
         EncodedIdentity known = identity;
         if (known.identity() != asked) {
@@ -160,7 +160,7 @@ final class RedisAttempts {
         return known.text();
     }
 
-    /** The only argument that comes from the user as it is may have unpaired surrogates. */
+    /** The only argument that comes unchanged from the user; it may have unpaired surrogates. */
     private static String wellFormed(String text) {
         return new String(text.getBytes(StandardCharsets.UTF_8), StandardCharsets.UTF_8);
     }
@@ -206,13 +206,13 @@ final class RedisAttempts {
         signals.unwanted(owner);
     }
 
-    /** It has no place in the queue, as far as is known. */
+    /** It has no known place in the queue. */
     private void leftQueue(String owner) {
         waiters.forgetUnlessListened(owner);
         signals.unwanted(owner);
     }
 
-    /** Nobody has to be called who is not waiting any more. */
+    /** Waiters that have left need no call. */
     private void unwantedUnlessKnown(String owner) {
         if (!waiters.knows(owner)) {
             signals.unwanted(owner);

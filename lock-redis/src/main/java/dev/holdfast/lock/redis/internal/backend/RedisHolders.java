@@ -10,7 +10,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 
-/** Reads who holds a lock, or waits for it, from the answers of scripts. Whatever else a key has is shown as it is. Stateless. */
+/** Reads who holds a lock, or waits for it, from the answers of scripts. Other content of a key is shown unchanged. Stateless. */
 final class RedisHolders {
     private static final Identity UNKNOWN = new Identity("", "", 0);
 

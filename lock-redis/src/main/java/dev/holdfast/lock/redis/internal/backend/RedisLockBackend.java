@@ -36,7 +36,7 @@ import java.util.function.Function;
  * Locks on one server, one Sentinel-watched group, or one cluster.
  *
  * <p>Everything is decided by scripts: {@link RedisScript} for the mutex, {@link RedisDemandScripts} for shares and permits, and for
- * whoever meets them. All commands of one lock go over one connection, so that they arrive
+ * any client that meets them. All commands of one lock go over one connection, so that they arrive
  * in the order in which they were sent, and an {@code abandon} comes after the attempts that it ends. Only attempts that
  * wait for replicas have connections of their own.
  *

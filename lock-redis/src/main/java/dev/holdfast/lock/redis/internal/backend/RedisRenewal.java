@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 /** Renews the leases of many grants in as few commands as their slots allow. Thread-safe, never blocks. */
 final class RedisRenewal {
     private static final int RENEWALS_A_COMMAND = 100;
-    /** What the script answers besides renewed, gone and somebody else's. */
+    /** The answers of the script other than renewed, gone and held by another owner. */
     private static final long NOT_AMONG_THE_HOLDERS = 3;
 
     private final RedisSettings settings;

@@ -20,8 +20,8 @@ import org.slf4j.LoggerFactory;
 /**
  * One connection with one subscription, made when this process waits for the first time, for all locks and as long as
  * the client lives. A message calls an acquisition, or hands it the lock ({@link RedisWaiters#message}). Whenever the
- * subscription has been (re-)established, everybody is called, because messages may have been missed before. A
- * process that cannot subscribe does not queue; it tries to subscribe again while somebody waits.
+ * subscription has been (re-)established, all waiters are called, because messages may have been missed before. A
+ * process that cannot subscribe does not queue; it tries to subscribe again while there are waiters.
  */
 final class ChannelSignals implements RedisSignals {
     private static final Logger LOG = LoggerFactory.getLogger(ChannelSignals.class);
@@ -58,7 +58,7 @@ final class ChannelSignals implements RedisSignals {
      * Makes it; nothing is sent yet.
      *
      * @param prefix the first part of this process's own channel
-     * @param countsAll whether PUBLISH counts all who hear: on a cluster it counts those on one node
+     * @param countsAll whether PUBLISH counts all receivers: on a cluster it counts those on one node
      * @param waiters who is called
      * @param factory connects, on a thread of its own
      * @param nanoTime as {@link System#nanoTime}
@@ -77,7 +77,7 @@ final class ChannelSignals implements RedisSignals {
         return true;
     }
 
-    /** Also tries to subscribe again, while somebody waits who cannot be called. */
+    /** Also tries to subscribe again while there are waiters that cannot be called. */
     @Override
     public String mode(RedisKeys keys) {
         State now = state;
@@ -188,7 +188,7 @@ final class ChannelSignals implements RedisSignals {
         });
     }
 
-    /** A connection that the server believes to be open, and that brings nothing, is replaced. */
+    /** Replaces a connection that is open for the server but delivers nothing. */
     @Override
     public void missed() {
         if (missed.incrementAndGet() < DEAD_AFTER || state != State.LIVE) {
@@ -211,7 +211,7 @@ final class ChannelSignals implements RedisSignals {
         open();
     }
 
-    /** What the user must mend is told once, and tried again like everything else while somebody waits. */
+    /** Reports once what the user must fix, and retries it like everything else while there are waiters. */
     private void failed(
             CompletableFuture<StatefulRedisPubSubConnection<String, String>> opening,
             StatefulRedisPubSubConnection<String, String> opened,

@@ -37,7 +37,7 @@ public interface ConnectionFactory {
      *     more: looks for the right one. Does nothing where a new link leads there
      * @param node finds the server that has a key, and its commands
      * @param server names the server that has a key
-     * @param closed whether the connection was closed for good, by whomever
+     * @param closed whether the connection was closed permanently, by any party
      * @param connection the connection, to be closed; null if it is the user's
      */
     record Link(
@@ -50,7 +50,7 @@ public interface ConnectionFactory {
 
         static Link owned(StatefulRedisConnection<String, String> connection) {
             RedisAsyncCommands<String, String> commands = connection.async();
-            // Sentinel tells the master of the moment to whoever connects anew.
+            // Sentinel returns the master of the moment to each new connection.
             return new Link(
                     commands,
                     () -> {},
@@ -70,7 +70,7 @@ public interface ConnectionFactory {
                     connection);
         }
 
-        /** Lettuce's own connections can tell whether they are only down. */
+        /** Lettuce's own connections report whether they are only down. */
         static boolean isClosed(StatefulConnection<?, ?> connection) {
             return connection instanceof RedisChannelHandler<?, ?> handler && handler.isClosed();
         }
@@ -123,7 +123,7 @@ public interface ConnectionFactory {
         return true;
     }
 
-    /** Whether the server refuses us, as far as is known: it is then asked less often. */
+    /** Whether the server refused us last: it is then asked less often. */
     default void refused(boolean refused) {}
 
     /** Closes a connection that this factory has made, so that its client can be closed next without finding it half closed. */

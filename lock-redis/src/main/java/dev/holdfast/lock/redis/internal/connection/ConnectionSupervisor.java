@@ -22,11 +22,11 @@ import org.slf4j.LoggerFactory;
  *
  * <ul>
  *   <li>It leads to a server that has become a replica. Sentinel, or a name, leads the new one to the master.
- *   <li>It, or in a cluster the connection to one server, has gone silent: a router may have dropped it without telling
- *       anybody, and the operating system would notice after a quarter of an hour. In a cluster a server that hangs may
+ *   <li>It, or in a cluster the connection to one server, has gone silent: a router may have dropped it without notice to
+ *       either side, and the operating system would notice after a quarter of an hour. In a cluster a server that hangs may
  *       have a successor, too.
  *   <li>It is down, and the client below has not brought it back for {@value #DOWN_MILLIS} ms. Trying it ourselves shows
- *       why: a refused password is told to the callers, and tried again less and less often.
+ *       why: a refused password is reported to the callers, and tried again less and less often.
  * </ul>
  *
  * However many commands notice, a link is replaced once, and a new one gets {@value #PAUSE_MILLIS} ms before it may be
@@ -108,7 +108,7 @@ final class ConnectionSupervisor {
         }
     }
 
-    /** What its caller is told of a failure: why there is no connection, if that is known. */
+    /** The failure for the caller: why there is no connection, if that is known. */
     Throwable told(ConnectionFactory.Link used, Throwable failure) {
         if (isGone(used)) {
             return gone(failure);
@@ -117,7 +117,7 @@ final class ConnectionSupervisor {
         return why == null || failure instanceof RedisCommandExecutionException ? failure : why;
     }
 
-    /** Tells whether somebody else has closed the link for good. A command might then never end. */
+    /** Returns whether another party has closed the link permanently. A command might then never end. */
     boolean isGone(ConnectionFactory.Link used) {
         return !closed && used == link && used.closed().getAsBoolean();
     }
@@ -189,7 +189,7 @@ final class ConnectionSupervisor {
         triedNanos = nanoTime.getAsLong();
     }
 
-    /** Replies of a cluster's other servers may still be on their way. */
+    /** Replies of a cluster's other servers may still arrive. */
     private void drop(ConnectionFactory.Link old) {
         if (old.connection() == null) {
             return;

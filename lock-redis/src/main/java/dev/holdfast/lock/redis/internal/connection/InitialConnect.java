@@ -19,7 +19,7 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
-/** The time for connecting, and why it failed. Lettuce counts its time-outs for each server and step anew. Thread-safe. */
+/** The time for connecting, and why it failed. Lettuce's time-outs start again for each server and step. Thread-safe. */
 final class InitialConnect implements AutoCloseable {
     private static final Greeting PING = new Greeting(
             "Redis", "PING\r\n".getBytes(StandardCharsets.US_ASCII), said -> said[0] == '+' || said[0] == '-');
@@ -69,8 +69,8 @@ final class InitialConnect implements AutoCloseable {
     /**
      * What was opened within the time for connecting, or, afterwards, within the time of a request. If no server had answered
      * this process before, it is tried again if the server answers otherwise: loading Lettuce and Netty takes part of the time
-     * of the first connections, on a busy machine more than all of it. What is opened anew later is not. A connection that was
-     * closed without a word is tried again within the time: the next one may tell of a refused login.
+     * of the first connections, on a busy machine more than all of it. What is opened again later is not. A connection that was
+     * closed without a word is tried again within the time: the next one may report a refused login.
      *
      * @param tooLate gets what is opened later
      */

@@ -26,7 +26,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * A client of our own for an address. Commands fail at once while the server is away, and none is sent twice by the
- * client: an unknown outcome is told to the engine, which resolves it with the owner id. Reconnects within half a second
+ * client: an unknown outcome is reported to the engine, which resolves it with the owner id. Reconnects within half a second
  * of the server's return.
  *
  * <p>All connections share one thread: a waiter that is called sends its attempt from the thread that got the call, with

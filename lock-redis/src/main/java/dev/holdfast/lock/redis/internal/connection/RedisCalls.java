@@ -15,7 +15,7 @@ import java.util.function.Supplier;
 /**
  * Sends commands on one connection (to a server, or to a cluster): scripts by their digest, every command bounded in
  * time. A command that has timed out is cancelled, so that the client does not send it again after a reconnect. A script
- * that the server does not know, after a restart or SCRIPT FLUSH, is sent in full, which also stores it. Thread-safe.
+ * that the server does not have, after a restart or SCRIPT FLUSH, is sent in full, which also stores it. Thread-safe.
  */
 public final class RedisCalls {
     private final ConnectionFactory factory;
@@ -83,7 +83,7 @@ public final class RedisCalls {
         throw new CompletionException(told(failure));
     }
 
-    /** Ends what takes too long, and tells the link how the server of that key does. */
+    /** Ends requests that take too long, and reports the state of that key's server to the link. */
     public <T> CompletableFuture<T> bounded(
             ConnectionFactory.Link link, String key, RedisFuture<T> future, long timeoutMillis) {
         String server = link.server().apply(key);

@@ -21,7 +21,7 @@ public final class RedisFailures {
     private static final String CLUSTER_NODE =
             "the server is a cluster node; connect with redis-cluster:// or a RedisClusterClient";
 
-    /** What Redis says when the user must mend something, and how. */
+    /** Refusals of Redis that the user must fix, and how. */
     private static final List<String[]> FINAL = List.of(
             new String[] {"WRONGPASS", "check the user name and the password"},
             new String[] {"NOAUTH", "the server asks for a password; put it into the URI or the client"},
@@ -98,14 +98,14 @@ public final class RedisFailures {
         return remedy == null ? null : new Remedy.Configuration("Redis refuses it: " + said, remedy);
     }
 
-    /** Tells whether the server will say the same until the user has mended something. */
+    /** Returns whether the server repeats this refusal until the user has fixed something. */
     public static boolean isRefusal(Throwable failure) {
         return remedy(failure) != null;
     }
 
     /**
      * Whether a connection was closed while it was being opened, without a word of the reason. Lettuce closes one that the server
-     * refuses, and may notice the end before it has told of the refusal (7.7, {@code RedisHandshakeHandler}).
+     * refuses, and may notice the end before it has reported the refusal (7.7, {@code RedisHandshakeHandler}).
      */
     static boolean isUntold(Throwable failure) {
         return all(failure).anyMatch(cause -> UNTOLD.contains(String.valueOf(cause.getMessage())));
@@ -126,7 +126,7 @@ public final class RedisFailures {
         return refused(failure).startsWith("MOVED ");
     }
 
-    /** Whether the server does not know the script, after a restart or SCRIPT FLUSH. */
+    /** Whether the server does not have the script, after a restart or SCRIPT FLUSH. */
     public static boolean isUnknownScript(Throwable failure) {
         return FailureTranslator.unwrap(failure) instanceof RedisNoScriptException;
     }

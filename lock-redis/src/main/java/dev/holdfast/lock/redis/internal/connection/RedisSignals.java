@@ -8,7 +8,7 @@ public interface RedisSignals {
     /** The mode of waiters that cannot be called. */
     String DEAF = "-";
 
-    /** Nobody is called; waiters poll. */
+    /** Waiters are not called; they poll. */
     RedisSignals NONE = new RedisSignals() {
         @Override
         public boolean queues() {
@@ -40,8 +40,8 @@ public interface RedisSignals {
 
     /**
      * How waiters of that lock are called now: {@code P} by PUBLISH, {@code S} by SPUBLISH; in lower case if a call that
-     * nobody heard does not prove that the waiter is gone, because the subscription is still on its way, or because the
-     * server cannot count all who hear; {@link #DEAF} if they cannot be called, so that they poll.
+     * no receiver got does not prove that the waiter is gone: the subscription may still be in flight, or the
+     * server cannot count all receivers; {@link #DEAF} if they cannot be called, so that they poll.
      */
     String mode(RedisKeys keys);
 
@@ -55,8 +55,8 @@ public interface RedisSignals {
     void unwanted(String owner);
 
     /**
-     * A waiter has asked again by itself, and the answer says that the server had called it, which was not heard.
-     * Once, that may be a coincidence. Several times in a row, without any call that is heard in between, mean that
+     * A waiter has asked again by itself, and the answer says that the server had called it, without effect.
+     * Once, that may be a coincidence. Several times in a row, without any call that arrives in between, mean that
      * the subscription's connection is dead.
      */
     default void missed() {}

@@ -8,7 +8,7 @@ import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The acquisitions of this process that wait, by owner id. A call that comes before anybody listens, between the reply
+ * The acquisitions of this process that wait, by owner id. A call that comes before there is a listener, between the reply
  * that put the acquisition into the queue and {@link #listen}, is kept for it. Thread-safe, never blocks.
  */
 public final class RedisWaiters {
@@ -28,7 +28,7 @@ public final class RedisWaiters {
         waiters.remove(owner);
     }
 
-    /** Nothing is in the queue now, as far as is known; whoever listens may be put there again. */
+    /** Nothing is known to be in the queue now; a listener may be put there again. */
     public void forgetUnlessListened(String owner) {
         waiters.computeIfPresent(owner, (key, waiter) -> waiter.listener == null ? null : waiter);
     }
@@ -52,7 +52,7 @@ public final class RedisWaiters {
 
     /**
      * A message: the owner that is called, or {@code owner round token lease}, if the lock is its now. That counts for the attempt
-     * that the server had seen last; if there has been a later one, its answer will tell.
+     * that the server had seen last; if there has been a later one, its answer decides.
      */
     public void message(String text) {
         String[] parts = text.split(" ", -1);
@@ -88,7 +88,7 @@ public final class RedisWaiters {
         }
     }
 
-    /** Calls everybody: calls may have been missed. */
+    /** Calls all waiters: calls may have been missed. */
     void callAll() {
         waiters.values().forEach(Waiter::call);
     }
@@ -101,7 +101,7 @@ public final class RedisWaiters {
     private record Latest(long round, BiConsumer<Long, Long> onHandOver) {}
 
     private static final class Waiter {
-        /** A call is to be delivered to the listener. */
+        /** Delivers a call to the listener. */
         private final AtomicBoolean called = new AtomicBoolean();
         /** Something has come since {@link RedisWaiters#takeHeard} last asked. */
         private final AtomicBoolean heard = new AtomicBoolean();
@@ -128,7 +128,7 @@ public final class RedisWaiters {
             deliver();
         }
 
-        /** Each call is delivered once, by whoever of caller and listener comes second. */
+        /** Each call is delivered once, by the later of caller and listener. */
         private void deliver() {
             Runnable present = listener;
             if (present != null && called.compareAndSet(true, false)) {

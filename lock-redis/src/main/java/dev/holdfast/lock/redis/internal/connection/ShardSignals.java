@@ -37,11 +37,11 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A channel stays subscribed for a while after its last waiter has left, because the next one often comes soon: the
  * {@value #IDLE} channels that were used last are kept. After a reconnect, or when a slot has moved (the server ends the
- * subscription then), channels are subscribed anew one by one, and their waiters are called. While a node is away, those
- * who wait ask once a second whether another one has its slots now. A subscription and its end may cross on their way:
+ * subscription then), channels are subscribed again one by one, and their waiters are called. While a node is away, those
+ * waiting ask once a second whether another one has its slots now. A subscription and its end may cross:
  * what the server says last is compared with what is wanted. Whatever goes wrong here, waiters also poll.
  *
- * <p>Thread-safe. The lock guards the maps only; nothing is sent and nobody is called while it is held.
+ * <p>Thread-safe. The lock guards the maps only; nothing is sent and no waiter is called while it is held.
  */
 final class ShardSignals implements RedisSignals {
     private static final Logger LOG = LoggerFactory.getLogger(ShardSignals.class);
@@ -73,7 +73,7 @@ final class ShardSignals implements RedisSignals {
     /**
      * Makes it; nothing is sent yet.
      *
-     * @param refresh asks the cluster for its slots anew
+     * @param refresh asks the cluster for its slots again
      * @param waiters who is called
      * @param factory connects, on a thread of its own
      * @param nanoTime as {@link System#nanoTime}
@@ -96,8 +96,8 @@ final class ShardSignals implements RedisSignals {
     }
 
     /**
-     * SPUBLISH is carried out, and counts who hears, where the lock is; there the channel is subscribed. After a
-     * subscription has failed, nobody queues until one has worked; it is tried again while somebody waits.
+     * SPUBLISH is carried out, and counts receivers, where the lock is; there the channel is subscribed. After a
+     * subscription has failed, no waiter queues until one has worked; it is tried again while there are waiters.
      */
     @Override
     public String mode(RedisKeys keys) {
@@ -151,7 +151,7 @@ final class ShardSignals implements RedisSignals {
         return keys.lock() + ":c:" + inbox;
     }
 
-    /** Subscribes, although nobody is in the queue who could be called. */
+    /** Subscribes, although no waiter in the queue could be called. */
     private void probe(String channel) {
         lock.lock();
         try {
@@ -210,7 +210,7 @@ final class ShardSignals implements RedisSignals {
         }
     }
 
-    /** One of the connections seems dead; which one is not known, so all are made anew, and the channels with them. */
+    /** One of the connections seems dead; which one is not known, so all are replaced, and the channels with them. */
     @Override
     public void missed() {
         if (missed.incrementAndGet() < DEAD_AFTER) {
@@ -305,7 +305,7 @@ final class ShardSignals implements RedisSignals {
 
             @Override
             public void sunsubscribed(String from, long count) {
-                // By the server, because the slot has moved; by us, if nobody wants it any more.
+                // By the server, because the slot has moved; by us, if it is no longer wanted.
                 live.remove(from);
                 Set<String> channels = nodes.get(node);
                 if (channels != null) {

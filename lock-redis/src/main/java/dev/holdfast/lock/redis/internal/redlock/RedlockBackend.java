@@ -42,13 +42,13 @@ import org.jspecify.annotations.Nullable;
  * come after the next attempt, which it does not touch (see {@link AttemptGenerations}).
  *
  * <p><b>Token</b>: the greatest of the majority's. Renewal and release write it back, and a master never mints one below
- * what it knows. The majority of the next grant has a master that granted this one, which knows this token if the grant
+ * its last token. The majority of the next grant has a master that granted this one, which knows this token if the grant
  * was released or renewed. If its holder crashed before, the next grant comes a lease later, and its token is greater as
- * long as the masters' clocks differ by less than that. A repeated attempt of the same holder may be told another
+ * long as the masters' clocks differ by less than that. A repeated attempt of the same holder may get another
  * token: that of another majority, whose masters were the first to answer this time.
  *
  * <p><b>Waiting</b>: a waiter queues at all masters and tries again when a majority has called it. Masters may have their
- * waiters in different orders, so nobody waits for his turn, and split votes are tried again after a random time.
+ * waiters in different orders, so there are no turns, and split votes are tried again after a random time.
  *
  * <p>Thread-safe, non-blocking.
  */
@@ -165,7 +165,7 @@ public final class RedlockBackend implements LockBackend {
                 });
     }
 
-    /** Nobody waits, and nothing is left behind, unless a vote that failed was a grant: what has a ticket is abandoned. */
+    /** There is no waiter, and nothing is left behind, unless a vote that failed was a grant: what has a ticket is abandoned. */
     private static AcquireResult withoutTicket(AcquireResult.Busy busy, List<CompletionStage<AcquireResult>> asked) {
         return asked.stream().anyMatch(vote -> vote.toCompletableFuture().isCompletedExceptionally())
                 ? busy
@@ -190,7 +190,7 @@ public final class RedlockBackend implements LockBackend {
         }
     }
 
-    /** Takes back what was granted, and tells when a majority may be free. */
+    /** Takes back what was granted, and returns when a majority may be free. */
     private AcquireResult refused(
             AcquireRequest request, long round, QuorumVote<AcquireResult> votes, List<CompletableFuture<?>> takenBack) {
         boolean takesBack = rounds.takesBack(request.acquisition().owner().toString(), round);
@@ -207,7 +207,7 @@ public final class RedlockBackend implements LockBackend {
             freeIn.add(vote == null ? Long.MAX_VALUE : 0L);
             split |= vote instanceof AcquireResult.Granted;
             if (takesBack) {
-                // A vote that failed may have been a grant; nobody waits for that master once more.
+                // A vote that failed may have been a grant; no call waits for that master again.
                 CompletableFuture<Boolean> back = takeBack(i, request, round);
                 if (vote instanceof AcquireResult.Granted) {
                     takenBack.add(back);

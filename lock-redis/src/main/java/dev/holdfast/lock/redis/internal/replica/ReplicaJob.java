@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
-/** An attempt whose grant replicas are to acknowledge. Its identity is its own; its futures may be completed by anybody. */
+/** An attempt whose grant replicas are to acknowledge. Its identity is its own; any code may complete its futures. */
 final class ReplicaJob {
     private final RedisAttempt attempt;
     private final long timeoutMillis;

@@ -25,7 +25,7 @@ public final class AttemptGenerations {
         GRANTED,
         /** A later attempt has begun, and decides. */
         OVERTAKEN,
-        /** Nobody wants it any more: the attempt is to take it back. */
+        /** It is no longer wanted: the attempt must take it back. */
         ENDED
     }
 
@@ -70,7 +70,7 @@ public final class AttemptGenerations {
         states.remove(owner);
     }
 
-    /** What attempts up to that round were granted is taken back by somebody else. */
+    /** Another caller takes back what attempts up to that generation were granted. */
     public void end(String owner, long round) {
         states.computeIfPresent(owner, (key, state) -> upTo(state, round));
     }

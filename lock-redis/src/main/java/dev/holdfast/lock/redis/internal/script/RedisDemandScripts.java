@@ -3,7 +3,7 @@ package dev.holdfast.lock.redis.internal.script;
 import java.util.List;
 
 /**
- * The scripts of shares and permits, of whoever stands in one line with them, and of those who look at what is held; see
+ * The scripts of shares and permits, of everything that stands in one line with them, and of queries of holders; see
  * {@link RedisLine}. The mutex's own scripts are {@link RedisScript}'s. Stateless.
  */
 public final class RedisDemandScripts {
@@ -15,7 +15,7 @@ public final class RedisDemandScripts {
      * stored, 0, 0, 0}.
      *
      * <p>The limit has a key of its own, which lives for a day after its last use, and is in the record as long as permits are
-     * held. While a slot moves, permits can be had only beside others, since the limit may be on another server.
+     * held. While a slot moves, permits can be acquired only next to others, since the limit may be on another server.
      */
     public static final RedisScript ATTEMPT = RedisScript.of(
             "attempt-in-line",

@@ -17,7 +17,7 @@ public record RedisKeys(String lock, String queue, String waiters) {
         return new RedisKeys(lock, lock + ":q", lock + ":w");
     }
 
-    /** Whether the encoding would change nothing: most names, told without encoding them. */
+    /** Whether the encoding would change nothing: true for most names, without encoding them. */
     private static boolean isPlain(String name) {
         for (int i = 0; i < name.length(); i++) {
             char c = name.charAt(i);

@@ -6,20 +6,20 @@ package dev.holdfast.lock.redis.internal.script;
  * <p><b>Record</b>: while shares or permits are held, the state's owner is {@code +}, and in place of round, since and identity
  * it has {@code kind limit count sum bound latest free} and a line for each holder: {@code owner, slot, permits token end
  * round since identity}. The kind is {@code s} or {@code p}, the sum is that of the permits held, and the limit theirs. So one
- * key has everybody, who is lost with it or kept with it, moves along with it, and is seen by the scripts of the mutex in
+ * key has all entries, which are lost with it or kept with it, moves along with it, and is seen by the scripts of the mutex in
  * what they read anyway. A holder costs about 90 bytes, which every request about the name copies.
  *
  * <p><b>Time</b>: ends are ms on a time line of the record's own. {@code latest} is no sooner than the last end, and the key
  * lives {@code memory} ms longer than until then; so what is left of its life says which time it is, whatever the clock of the
- * server says to which the key may have moved. {@code bound} is no later than the first end: before it, nobody has to be
+ * server says to which the key may have moved. {@code bound} is no later than the first end: before it, no entry has to be
  * looked for whose lease is over.
  *
- * <p><b>Slots</b>: {@code free} is no higher than the lowest slot that nobody has.
+ * <p><b>Slots</b>: {@code free} is no higher than the lowest free slot.
  *
  * <p><b>Line</b>: the queue. Whoever asks for a share or permits has {@code kind permits limit} at the end of his entry. The
  * state's {@code waiting} is 3 as long as such a waiter may be in the queue, or one that polls, whose mode is {@code -} and
- * whose inbox is for how many ms he may be awaited after it was his turn. Then nobody passes anybody: a request gets
- * what it asks for if there is room beside what is held and what those ahead wait for. Those who can have theirs are called.
+ * whose inbox is for how many ms he may be awaited after it was his turn. Then no entry passes another: a request gets
+ * what it asks for if there is room next to what is held and what those ahead wait for. Those who can have theirs are called.
  */
 public final class RedisLine {
     private RedisLine() {}

@@ -31,23 +31,23 @@ import java.util.List;
  * lock from a release; shares and permits say there what they ask for. The state's {@code waiting} says whether there
  * may be any: 0 none, 1 some, 2 some of them {@code fair}, 3 some of them not for the lock alone ({@link RedisLine}).
  * A waiter proves that it lives by trying again, which sets its deadline to 5 s from now. A release makes the first
- * live waiter the holder if that one takes it, and tells it so (docs/decisions/0028). Otherwise it calls (as does an
- * attempt that finds the lock free and somebody else first in line) the first live waiter and leaves it 700 ms to
- * try; then the next one is first. The server says how many heard a call. If nobody did, although the waiter was
+ * live waiter the holder if that one takes it, and notifies it (docs/decisions/0028). Otherwise it calls (as does an
+ * attempt that finds the lock free and another waiter first in line) the first live waiter and leaves it 700 ms to
+ * try; then the next one is first. The server returns how many received a call. If none did, although the waiter was
  * subscribed (its mode is in upper case), its process is gone: the waiter leaves the queue and the next one is called
  * at once.
  *
- * <p><b>Order</b> is what the waiting side asked for: nobody passes while a {@code fair} waiter is in the queue. Otherwise
+ * <p><b>Order</b> is what the waiting side asked for: no waiter passes while a {@code fair} waiter is in the queue. Otherwise
  * a newcomer may pass until the first waiter has waited for 30 ms: cheap hand-overs under short contention, no starvation
  * under long contention.
  *
  * <p><b>What an entry can do</b>: a call goes to {@code prefix:c:inbox} or {@code state:c:inbox} and says an owner id.
- * Inbox and owner id are hexadecimal, or the entry is dropped; so whoever can write an entry can make others publish
+ * Inbox and owner id are hexadecimal, or the entry is dropped; so a client that can write an entry can make others publish
  * nothing else, and nowhere else.
  *
  * <p><b>Full memory</b>: Redis refuses commands that need memory until a script has written something. So whatever keeps or
- * ends a lock begins with PEXPIRE, which needs none. <b>No right to publish</b>: whoever polls may lack it; then a call
- * is not heard, and that is all.
+ * ends a lock begins with PEXPIRE, which needs none. <b>No right to publish</b>: a client that polls may lack it; then a call
+ * has no effect, and that is all.
  *
  * <p><b>Without the queue</b>: with the state as the only key, attempts and releases leave the queue alone. While a slot of
  * a cluster moves, scripts with several keys are refused, but those with one key are carried out where that key is.
@@ -137,7 +137,7 @@ public record RedisScript(String name, String body, String digest) {
      * the owner since its last attempt, if it has a ticket. Or answers {2, …}: there are shares or permits, held or
      * waited for, so {@link RedisDemandScripts#ATTEMPT} decides.
      *
-     * <p>Free and nobody waiting, which is most often so, comes first, and reads the state by its positions: a released state
+     * <p>Free without waiters, the most frequent case, comes first, and reads the state by its positions: a released state
      * begins with {@code 0 - 0}, and a token has 16 digits from 2001 to 2286. Half of the time of a script goes into patterns, formats
      * and functions, which it does not need. Tokens of 16 digits are compared and answered as texts.
      */
@@ -243,9 +243,9 @@ public record RedisScript(String name, String body, String digest) {
      * characters, which gets the same answer if it is sent again; {@code grant}, followed by the last round that it
      * ends; {@code place} in the queue; or {@code both}. Answers {1} if the lock was held by the owner, else {0}.
      *
-     * <p>Before it hands the lock over, it asks who listens, and passes over whoever does not, without a message.
-     * What PUBLISH answers would be too late: replicas tell their listeners too, and are not counted, so the waiter
-     * might hear of a grant that the next one has.
+     * <p>Before it hands the lock over, it asks who listens, and skips waiters that do not, without a message.
+     * What PUBLISH answers would be too late: replicas notify their listeners too, and are not counted, so the waiter
+     * might get a grant that the next one has.
      */
     public static final RedisScript RELEASE =
             of("release", """
