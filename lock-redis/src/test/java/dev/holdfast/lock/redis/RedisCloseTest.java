@@ -73,7 +73,7 @@ final class RedisCloseTest {
         return took;
     }
 
-    /** The first time that is within the limit counts: a machine that stands still makes none shorter. */
+    /** The first time that is within the limit counts: a machine that pauses makes none shorter. */
     private static void assertTakesLessThan(Duration limit, Callable<Duration> closing) throws Exception {
         Duration took = closing.call();
         for (int i = 1; i < TRIES && took.compareTo(limit) >= 0; i++) {

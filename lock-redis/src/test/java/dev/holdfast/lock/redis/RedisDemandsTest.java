@@ -54,7 +54,7 @@ final class RedisDemandsTest extends TwoBackends {
     @Test
     void readerAlone_andPermits_costOneCommandEach() throws Exception {
         for (Demand demand : List.of(Demand.SHARED, permits(2, 3))) {
-            release(a, driver(a, demand).acquire()); // the server knows the scripts
+            release(a, driver(a, demand).acquire()); // the server has the scripts
             List<Grant> grants = new ArrayList<>();
             assertThat(commandsOf(() -> grants.add(driver(a, demand).acquire())))
                     .isEqualTo(1);
@@ -121,7 +121,7 @@ final class RedisDemandsTest extends TwoBackends {
         }
     }
 
-    /** With longer leases, if need be: the machine may stand still for longer than a short one. */
+    /** With longer leases, if need be: the machine may pause for longer than a short one. */
     @Test
     void eachShare_endsByItsOwnLease_andTheKeyWithTheLast() throws Exception {
         for (int times = 1; ; times *= 2) {

@@ -14,7 +14,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** Lettuce before 6.4 has no sharded channels: waiters are called on plain ones. Before 6.2, waiters poll, which is told. */
+/** Lettuce before 6.4 has no sharded channels: waiters are called on plain ones. Before 6.2, waiters poll, which is reported. */
 final class RedisOlderClientTest {
 
     @Test

@@ -95,7 +95,7 @@ final class RedisSentinelFixture implements LockFixture {
                         String.valueOf(master.command("INFO", "replication")).contains("state=online"));
     }
 
-    /** Each Sentinel knows the master, its replica and the other two. */
+    /** Each Sentinel has the master, its replica and the other two. */
     private void awaitAgreement() {
         for (RedisServer sentinel : sentinels) {
             await("Sentinels' agreement")

@@ -60,7 +60,7 @@ final class RedisTlsFixture extends OneRedisFixture {
                 RedisServer.startTlsWithPassword(certificate, folder.resolve("server.key"), PASSWORD), certificate);
     }
 
-    /** The application's client knows one address. */
+    /** The application's client has one address. */
     @Override
     public Set<Capability> capabilities() {
         return EnumSet.complementOf(EnumSet.of(Capability.LATE));

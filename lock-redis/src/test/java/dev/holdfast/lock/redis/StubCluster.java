@@ -60,7 +60,7 @@ public final class StubCluster {
         partitions.reload(List.of(node(HOME, home), node(OTHER, List.copyOf(moved))));
     }
 
-    /** Nobody has a slot, as when all masters are gone. */
+    /** No master has a slot, as when all masters are gone. */
     public void displace() {
         partitions.reload(List.of(node(HOME, List.of())));
     }

@@ -29,7 +29,7 @@ public final class StubSubscriber {
     public final List<RedisConnectionStateListener> watchers = new CopyOnWriteArrayList<>();
     public final AtomicInteger closes = new AtomicInteger();
 
-    /** Thrown at whoever listens: a client that is too old. */
+    /** Thrown at each listener: a client that is too old. */
     public volatile @Nullable Error lacking;
 
     private final RedisPubSubAsyncCommands<String, String> commands =

@@ -60,7 +60,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
  * <p>The groups named {@code Backend…} test the backend by itself, without the engine; get them green first. Each group's
  * tests are in the class of the same name in this package.
  *
- * <p>A store that has several fixtures (a cluster beside one server, a second strategy) may mark all but one with
+ * <p>A store that has several fixtures (a cluster next to one server, a second strategy) may mark all but one with
  * {@code @Tag(LockContract.VARIANT)}, and leave out the tests that have both tags, {@value #VARIANT} and
  * {@value #ONCE_A_STORE}, in everyday runs. Those that send the same requests as another fixture are {@value #SAME_PROTOCOL}
  * as well, and leave out what is {@value #ONCE_A_PROTOCOL}.
@@ -69,7 +69,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 @TestClassOrder(ClassOrderer.OrderAnnotation.class)
 @ExtendWith(ContractExtension.class)
 public abstract class LockContract {
-    /** Marks a fixture beside another one of the same store, which runs everything. */
+    /** Marks a fixture next to another one of the same store, which runs everything. */
     public static final String VARIANT = "variant";
 
     /** Marks the groups that look at the engine: what they ask of the store is asked by other groups too. */

@@ -9,7 +9,7 @@
  * <p>For tests of one backend alone, {@link dev.holdfast.lock.testkit.contract.backend.BackendDriver} drives an acquisition through it, as the
  * engine does.
  *
- * <p>Sub-packages: {@code memory} is the reference backend, usable in anybody's unit tests; {@code server} starts real
+ * <p>Sub-packages: {@code memory} is the reference backend, usable in any unit test; {@code server} starts real
  * servers.
  */
 @org.jspecify.annotations.NullMarked

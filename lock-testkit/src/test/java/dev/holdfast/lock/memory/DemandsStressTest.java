@@ -169,7 +169,7 @@ class DemandsStressTest {
         }
     }
 
-    /** An entry that somebody looks at retires if its waiter has not come yet. */
+    /** An entry that is looked at retires if its waiter has not come yet. */
     @Test
     @Timeout(value = 120, unit = TimeUnit.SECONDS)
     @DisplayName("are not lost to somebody who looks at what is held meanwhile")

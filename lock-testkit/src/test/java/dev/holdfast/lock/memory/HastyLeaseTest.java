@@ -9,7 +9,7 @@ import dev.holdfast.lock.testkit.support.LogCapture;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
-/** A requestTimeout that is longer than a lease is told, once a client. */
+/** A requestTimeout that is longer than a lease is reported, once a client. */
 final class HastyLeaseTest {
     private static final LockOptions SHORT =
             LockOptions.builder().lease(Duration.ofSeconds(2)).build();

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Waiting for a signal means that the store is not asked anything for a while: longer than a request may take, and all the
- * time that a second waiter of the same client waits. That the store has said nothing lately is then no failure.
+ * time that a second waiter of the same client waits. That the store has been silent recently is then no failure.
  */
 final class QuietWaitTest {
     private static final LockClientOptions IMPATIENT =

@@ -18,7 +18,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
 
-/** A connection to the memory store that can stand still, be cut off, and lose its subscriptions. */
+/** A connection to the memory store that can pause, be cut off, and lose its subscriptions. */
 final class SwitchedBackend extends ForwardingBackend {
     private final MemorySwitch gate;
 

@@ -34,7 +34,7 @@ final class ArrangementTest {
     void aHolderDies_untilSomebodyTakesOver() throws Exception {
         List<String> done = new Arrangement(CHECKS, 3, this::now, (kind, client) -> {
                     provoked.add(kind);
-                    if (provoked.size() == 2) { // nobody waited for the first
+                    if (provoked.size() == 2) { // the first had no waiter
                         injections.add(fault(kind, 0, 10_000, 10_000));
                         operations.add(claim(1, OpKind.LOCK, 2, 9_000, 12_000, 12_500));
                     }

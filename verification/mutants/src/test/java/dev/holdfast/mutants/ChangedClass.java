@@ -14,7 +14,7 @@ import javax.tools.JavaCompiler;
 import javax.tools.ToolProvider;
 
 /**
- * Compiles the class of a known mutant, changed, into a folder; whoever has that folder first in the class path runs the
+ * Compiles the class of a known mutant, changed, into a folder; a JVM that has that folder first in the class path runs the
  * mutant. Needs nothing but {@link KnownMutant}, so that {@code bin/chaos --broken} can compile and start it by itself.
  *
  * <p>Arguments: the module's folder, a text that exactly one of its mutants has, the class path, and where the classes go.
@@ -68,7 +68,7 @@ final class ChangedClass {
         return tests;
     }
 
-    /** The folder with the lists of a module, which is beside this module's own sources and not beside theirs. */
+    /** The folder with the lists of a module, which is next to this module's own sources and not next to theirs. */
     static Path lists(Path module) {
         Path absolute = module.toAbsolutePath().normalize();
         return absolute.getParent().resolve("verification/mutants/lists").resolve(absolute.getFileName());

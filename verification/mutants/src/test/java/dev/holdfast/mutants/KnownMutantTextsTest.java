@@ -14,7 +14,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The lists of known mutants are about the code as it is now: {@code bin/mutate --known} can make each of them. */
+/** The lists of known mutants are about the current code: {@code bin/mutate --known} can make each of them. */
 final class KnownMutantTextsTest {
     private static final Path ROOT = Path.of("..", "..").toAbsolutePath().normalize();
     private static final String CONTRACT = "dev.holdfast.lock.testkit.LockContract$";

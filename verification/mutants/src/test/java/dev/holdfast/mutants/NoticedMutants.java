@@ -16,7 +16,7 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * The mutants of a module that were noticed, with the classes and tests as they are now: a run that was cut short goes on behind
+ * The mutants of a module that were noticed, with the classes and tests of now: a run that was cut short goes on behind
  * them. Any other class, test or text of a mutant makes it another one. Thread-safe.
  */
 final class NoticedMutants {

@@ -13,7 +13,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/** A thread that does what a test tells it, one thing after the other. */
+/** A thread that runs the steps of a test, one after the other. */
 public final class Actor implements AutoCloseable {
     private final LinkedBlockingQueue<Runnable> tasks = new LinkedBlockingQueue<>();
     private final Thread thread;

@@ -119,7 +119,7 @@ public abstract class ClientGroup extends ContractGroup {
                 () -> counts.count(Request.RENEW, lease.name()) > than || lost.isDone());
     }
 
-    /** The lock must be free, or become so without anybody's help: the other client gets it. */
+    /** The lock must be free, or become so without help: the other client gets it. */
     public final void assertBecomesFree(String name) throws InterruptedException {
         assertBecomesFree(name, PATIENCE);
     }
@@ -130,7 +130,7 @@ public abstract class ClientGroup extends ContractGroup {
         lease.orElseThrow().close();
     }
 
-    /** Claims the lock for as long as its lease is valid, and at most until somebody else has it as well. */
+    /** Claims the lock for as long as its lease is valid, and at most until another client has it as well. */
     public final void claimWhileValid(HistoryChecker.Claim claim, CompletableFuture<?> next) {
         long startNanos = System.nanoTime();
         long patienceNanos = fixture().shortLease().plus(PATIENCE).toNanos();

@@ -202,7 +202,7 @@ public abstract class ContentionContract extends ClientGroup {
             Actor.result(each);
         }
 
-        // More than one if the machine stands still for longer than a lock may be handed on.
+        // More than one if the machine pauses for longer than a lock may be handed on.
         assertThat(own.counts().count(Request.ATTEMPT))
                 .as("attempts for %d acquisitions", 1 + 2 * THREADS)
                 .isLessThan(THREADS);

@@ -51,7 +51,7 @@ public abstract class ContractGroup {
                         .isEqualTo(expected));
     }
 
-    /** Whether it is the token of that grant, as far as the store can tell. */
+    /** Whether it is the token of that grant, as the store reports it. */
     public final void assertHolderToken(String what, Optional<HolderInfo> holder, long granted) {
         assertGrantedToken(
                 "token of the holder: " + what,
@@ -60,7 +60,7 @@ public abstract class ContractGroup {
                 granted);
     }
 
-    /** Whether the store tells the token of a grant as it was given, or a greater one where several servers decide. */
+    /** Whether the store reports the token of a grant unchanged, or a greater one where several servers decide. */
     public final void assertGrantedToken(String what, long told, long granted) {
         if (fixture().capabilities().contains(Capability.HOLDER_TOKEN)) {
             assertThat(told).as(what).isEqualTo(granted);

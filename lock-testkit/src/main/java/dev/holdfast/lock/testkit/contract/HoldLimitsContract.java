@@ -48,7 +48,7 @@ public abstract class HoldLimitsContract extends ClientGroup {
     @DisplayName("counts the longest hold from the grant, whatever re-entries there are")
     void maxHold_reentry_isNotExtended() throws Exception {
         int reentries = 0;
-        for (int tries = 0; tries < 4 && reentries == 0; tries++) { // none if the machine stands still meanwhile
+        for (int tries = 0; tries < 4 && reentries == 0; tries++) { // none if the machine pauses meanwhile
             reentries = reenterUntilLost(Duration.ofMillis(300L << tries));
         }
         assertThat(reentries).isPositive();

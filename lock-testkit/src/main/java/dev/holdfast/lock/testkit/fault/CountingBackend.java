@@ -66,7 +66,7 @@ public final class CountingBackend extends ForwardingBackend {
     }
 
     /**
-     * Returns how many acquisitions of a lock were told at least once that it is busy.
+     * Returns how many acquisitions of a lock had the answer busy at least once.
      *
      * @param name the lock's name
      * @return the number so far

@@ -6,9 +6,9 @@ public enum Fault {
     REFUSED,
     /** The server does it; the request fails as if the connection broke before the reply. */
     LOST_REPLY,
-    /** The server does it; nothing is ever heard of it. */
+    /** The server does it; there is never an answer. */
     SILENCE,
-    /** The request never reaches the server; nothing is ever heard of it. */
+    /** The request never reaches the server; there is never an answer. */
     BLACK_HOLE,
     /** The server does it twice in a row; the first answer arrives, when both have been given. */
     DUPLICATE

@@ -104,7 +104,7 @@ public final class FaultyBackend extends ForwardingBackend {
     }
 
     /**
-     * Lets some requests go wrong until {@link #calm()}, in any way but those of which nothing is ever heard.
+     * Lets some requests go wrong until {@link #calm()}, in any way except those without an answer.
      *
      * @param seed where the random choices start
      * @param probability how many, from 0 to 1

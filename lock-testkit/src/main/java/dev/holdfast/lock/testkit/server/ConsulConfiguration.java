@@ -39,7 +39,7 @@ final class ConsulConfiguration {
     }
 
     /**
-     * Starts so many servers and, if there are several, an agent behind them. Does not wait for a leader.
+     * Starts a number of servers and, if there are several, an agent behind them. Does not wait for a leader.
      *
      * @param network has a machine for each server, of which the first has the agent as well; null for this machine
      */
@@ -113,7 +113,7 @@ final class ConsulConfiguration {
         json.append("\"leave_on_terminate\": false, \"skip_leave_on_interrupt\": true,\n");
         json.append(
                 "\"disable_update_check\": true, \"session_ttl_min\": \"1s\", \"performance\": {\"raft_multiplier\": 1},\n");
-        // Else a server that stands still for some seconds loses its vote, and has it again about ten seconds after it
+        // Otherwise a server that pauses for some seconds loses its vote, and has it again about ten seconds after it
         // has come
         // back: when another one dies meanwhile, two thirds of the servers are there and no majority.
         json.append("\"autopilot\": {\"cleanup_dead_servers\": false},\n");

@@ -88,7 +88,7 @@ public final class ConsulNode {
     }
 
     /**
-     * Tells whether the agent answers and knows a leader that can read and write.
+     * Returns whether the agent answers and has a leader that can read and write.
      *
      * @return false as well if it is down or paused
      */

@@ -146,7 +146,7 @@ public final class ConsulServer implements AutoCloseable {
     /**
      * Returns the agent's port for TLS.
      *
-     * @return the port; nobody listens on it unless the server was started with TLS
+     * @return the port; nothing listens on it unless the server was started with TLS
      */
     public int tlsPort() {
         return agent.process().environment().port(2);

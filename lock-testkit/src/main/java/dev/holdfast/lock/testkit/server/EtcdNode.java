@@ -101,7 +101,7 @@ public final class EtcdNode {
     }
 
     /**
-     * Tells whether the node believes that it is the leader.
+     * Returns whether the node claims to be the leader.
      *
      * @return false as well if it is down or paused
      */
@@ -136,7 +136,7 @@ public final class EtcdNode {
         return Math.round(sum);
     }
 
-    /** What its metrics say, which needs no program beside the server. */
+    /** What its metrics say, which needs no program other than the server. */
     String version() throws IOException {
         Matcher version = VERSION.matcher(get("/metrics", PATIENT));
         return version.find() ? version.group(1) : "unknown";

@@ -17,7 +17,7 @@ public final class RedisCluster implements AutoCloseable {
     private RedisCluster() {}
 
     /**
-     * Starts a cluster and waits until every node knows it and every master has its replica.
+     * Starts a cluster and waits until every node has joined and every master has its replica.
      *
      * @param replicas whether each master has a replica
      * @param options command line options of each node after the defaults, such as {@code --appendonly yes}
@@ -111,7 +111,7 @@ public final class RedisCluster implements AutoCloseable {
      *
      * @param slot from 0 to 16383
      * @return the slot's master
-     * @throws IOException if nobody can be asked
+     * @throws IOException if no server can be asked
      */
     public RedisServer master(int slot) throws IOException {
         for (RedisServer node : nodes) {

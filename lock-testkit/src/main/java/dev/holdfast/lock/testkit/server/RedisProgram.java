@@ -10,7 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The command lines of Redis and Valkey, and the probe that tells when they answer. */
+/** The command lines of Redis and Valkey, and the probe that succeeds when they answer. */
 final class RedisProgram {
 
     private RedisProgram() {}

@@ -94,7 +94,7 @@ public final class RedisServer implements AutoCloseable {
                 null);
     }
 
-    /** Otherwise it talks to nobody but its own machine. */
+    /** Otherwise it talks to its own machine only. */
     private static List<String> open(String... options) {
         List<String> all = new ArrayList<>(List.of("--protected-mode", "no"));
         all.addAll(List.of(options));

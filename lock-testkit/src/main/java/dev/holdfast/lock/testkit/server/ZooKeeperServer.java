@@ -364,7 +364,7 @@ public final class ZooKeeperServer implements AutoCloseable {
         }
 
         /**
-         * For how many ticks the servers of an ensemble may not hear from each other; by default 25.
+         * For how many ticks the servers of an ensemble may be silent towards each other; by default 25.
          *
          * @param syncLimit positive
          * @return this

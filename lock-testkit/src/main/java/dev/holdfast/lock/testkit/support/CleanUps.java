@@ -3,7 +3,7 @@ package dev.holdfast.lock.testkit.support;
 import java.util.ArrayDeque;
 import java.util.Deque;
 
-/** What is to be closed, the latest first. One that cannot be closed does not keep the others open. */
+/** Things to close, the latest first. One that cannot be closed does not keep the others open. */
 public final class CleanUps {
     private final Deque<AutoCloseable> resources = new ArrayDeque<>();
 

@@ -53,7 +53,7 @@ public record ConnectFailure(String address, Throwable failure) {
     }
 
     /**
-     * Checks that a retry may help. Connects once more, and waits longer, if the machine was too slow to show it.
+     * Checks that a retry may help. Connects again, and waits longer, if the machine was too slow to show it.
      *
      * @param server the host, and the port if the address has one
      * @param rootCause what the first line must say
@@ -67,7 +67,7 @@ public record ConnectFailure(String address, Throwable failure) {
     }
 
     /**
-     * Checks that the user has to correct something. Connects once more, and waits longer, if the server was too slow to
+     * Checks that the user has to correct something. Connects again, and waits longer, if the server was too slow to
      * show it.
      *
      * @param server the host, and the port if the address has one

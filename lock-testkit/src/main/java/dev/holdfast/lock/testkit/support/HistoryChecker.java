@@ -82,7 +82,7 @@ public final class HistoryChecker {
     }
 
     /**
-     * Checks all claims against each other. Call it when nobody records any more.
+     * Checks all claims against each other. Call it when recording has ended.
      *
      * @return what contradicts, in words; empty if nothing does
      */

@@ -71,7 +71,7 @@ public final class LogCapture implements AutoCloseable {
                 .toList();
     }
 
-    /** Ends; what was captured is printed after all, for whoever reads the test's output. */
+    /** Ends; what was captured is printed after all, for readers of the test's output. */
     @Override
     public void close() {
         System.setErr(before);

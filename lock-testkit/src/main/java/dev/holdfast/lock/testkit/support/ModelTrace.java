@@ -145,7 +145,7 @@ public final class ModelTrace {
     /**
      * Tells which rows the history has not come to.
      *
-     * @return each as it is written in the table, with single blanks
+     * @return each in the spelling of the table, with single blanks
      */
     public List<String> rowsNotMet() {
         return rows.stream()
@@ -178,7 +178,7 @@ public final class ModelTrace {
         return fitting.size() == 1 ? fitting.get(0).difference(step) : " " + fitting.size() + " rows fit what it found";
     }
 
-    /** Each other answer; and in each column that its row is about, whatever else the table knows there. */
+    /** Each other answer; and in each column that its row is about, all other values of the table. */
     private List<Step> changes(Step step) {
         List<Step> changes = new ArrayList<>();
         for (String other : new TreeSet<>(rows.stream().map(Row::answer).toList())) {

@@ -13,7 +13,7 @@ import java.util.stream.Stream;
 public final class Recorder implements LockListener {
     private final Queue<Event> events = new ConcurrentLinkedQueue<>();
 
-    /** What happened, to which lock, with which token (0 if none), and what else was told. */
+    /** What happened, to which lock, with which token (0 if none), and what else was reported. */
     public record Event(String kind, String name, long token, String detail, Thread thread) {}
 
     public List<Event> of(String name) {

@@ -389,7 +389,7 @@ final class BrokenBackends {
         return CompletableFuture.completedStage(value);
     }
 
-    /** Changes tokens on their way to the client; the store goes by owners. */
+    /** Changes tokens before they reach the client; the store goes by owners. */
     private abstract static class Tokens extends ForwardingBackend {
         Tokens(LockBackend delegate) {
             super(delegate);

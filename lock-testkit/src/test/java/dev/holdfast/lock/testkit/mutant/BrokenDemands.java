@@ -48,7 +48,7 @@ final class BrokenDemands {
                         : id);
     }
 
-    /** A client that knows another limit takes the store's, and says nothing. */
+    /** A client with another limit takes the store's, and says nothing. */
     static LockBackend limitNotCompared(MemoryStore store, LockBackend backend) {
         return new ForwardingBackend(backend) {
             @Override

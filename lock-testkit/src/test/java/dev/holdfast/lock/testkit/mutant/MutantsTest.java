@@ -45,7 +45,7 @@ final class MutantsTest {
         }
     }
 
-    /** What is no mutant has leases of half a second, too: in one run of several, the machine does not stand still for so long. */
+    /** What is no mutant has leases of half a second, too: in one run of several, the machine does not pause for so long. */
     private static ContractRun.Outcome controlled() {
         ContractRun.Outcome outcome = ContractRun.of(Mutants.CONTROL, allGroups());
         for (int tries = 1; tries < RUNS && !outcome.failures().isEmpty(); tries++) {

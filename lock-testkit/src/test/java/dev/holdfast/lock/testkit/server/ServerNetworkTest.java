@@ -45,7 +45,7 @@ class ServerNetworkTest {
                 ServerNetwork.missing().isEmpty(),
                 () -> "no machines of their own here: "
                         + ServerNetwork.missing().orElse(""));
-        // Links of other tests' networks may be on their way out.
+        // Links of other tests' networks may be about to go.
         awaitLinks(false);
         try (ServerNetwork network = ServerNetwork.start(1)) {
             assertThat(links()).as(network.toString()).isTrue();
@@ -74,7 +74,7 @@ class ServerNetworkTest {
         throw new AssertionError(from + " does not reach " + to + " of " + network);
     }
 
-    /** A datagram to a port that nobody has counts where it arrives. */
+    /** A datagram to a port without a listener counts where it arrives. */
     private static boolean reached(ServerNetwork network, int from, int to) throws Exception {
         long before = arrived(network, to);
         in(

@@ -7,7 +7,7 @@ import java.util.Map;
 
 /**
  * Whoever could not have all locks has none when the call has returned. Seen by a lock that comes first in each set and that
- * nobody else uses: its caller gets it within a second, and as much later as the machine was paused and the store was slow. If
+ * no other client uses: its caller gets it within a second, and as much later as the machine was paused and the store was slow. If
  * these were so slow that a release may not have been answered, at the latest when that has taken the lease's time. Only where
  * nothing disturbs.
  */

@@ -10,7 +10,7 @@ import java.util.Optional;
 
 /**
  * Losses are reported: once, in time, and by the release. A holder that saw the loss before its release sees it again
- * by the release's exception; one whose lease has been invalid for half a second was told.
+ * by the release's exception; one whose lease has been invalid for half a second was notified.
  */
 public final class LossCheck implements Check {
     /** The name. */

@@ -30,7 +30,7 @@ final class ElectionWork implements Work {
     /** A candidate that fails or loses its lease backs off for a time of its own choice. */
     private static final long UNKNOWN_REST_MILLIS = 10_000;
 
-    /** The leadership that began last, and whether it is to end because its leader wants that. */
+    /** The leadership that began last, and whether it ends because its leader wants that. */
     private static final class Term {
         final Hold hold;
         final Leadership leadership;

@@ -26,7 +26,7 @@ import org.slf4j.LoggerFactory;
  * @param client the lock client of the process
  * @param log where everything is written down
  * @param thread the worker's number
- * @param others threads for what another thread is to do
+ * @param others threads for the work of another thread
  * @param register what the locks guard
  * @param random decides what comes next
  */

@@ -4,7 +4,7 @@ package dev.holdfast.chaos.history;
  * What one acquisition has to do with others of the same multi-lock.
  *
  * @param group a number that all of them have, and no others of their process
- * @param patienceMillis how long the caller was to wait; negative if without end
+ * @param patienceMillis how long the caller waits at most; negative if without end
  */
 public record Part(int group, int patienceMillis) {
     private static final int BITS = 32;

@@ -326,7 +326,7 @@ final class ChecksTest {
         }
     }
 
-    /** Two of four short runs killed nobody who held a lock that somebody waited for. */
+    /** Two of four short runs killed no holder of a lock with waiters. */
     @Test
     void takeOver_saysWhyItIsNotJudged() {
         Operation held = claim(0, OpKind.LOCK, 1, 0, 1, 9_900);

@@ -103,7 +103,7 @@ final class ElectionChecksTest {
         assertThat(found(new LossNotificationCheck(), late)).isEmpty();
     }
 
-    /** Nobody else can be elected before its lease has ended: so it has the time to stop that elections promise. */
+    /** No other one can be elected before its lease has ended: so it has the time to stop that elections promise. */
     @Test
     void told_aThirdOfTheLeaseBeforeTheEnd_whenItIsCutOff() {
         Operation next = term(1, 2, 10_000, 11_000);
@@ -154,7 +154,7 @@ final class ElectionChecksTest {
                 .containsEntry("then least ms", "none");
     }
 
-    /** A process that stood still is told when it is awake again; only its claim counts. */
+    /** A process that was paused is notified after the pause; only its claim counts. */
     @Test
     void told_afterAPause() {
         Operation paused = lost(term(0, 1, 5_000, 6_000), 10_200, 10_210);

@@ -71,7 +71,7 @@ class HandOversTest {
         assertThat(called).isEmpty();
     }
 
-    /** It died while somebody held the lock for long. Another place would be in everybody's way for a whole lease. */
+    /** It died while another client held the lock for long. Another place would be in the way of all for a whole lease. */
     @Test
     void whosePlaceHasLapsed_getsNoOther() {
         Grant held = hold();

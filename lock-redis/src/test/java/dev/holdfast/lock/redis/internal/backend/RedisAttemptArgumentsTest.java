@@ -207,7 +207,7 @@ final class RedisAttemptArgumentsTest {
         assertThat(waiters.size()).isZero();
     }
 
-    /** The answer says that there has been a call; whoever has not heard one does not hear any. */
+    /** The answer says that there has been a call; a waiter without one gets none. */
     @Test
     void callThatWasNotHeard_isMissed() {
         RedisAttempts attempts = attempts(false, null, 1_000);
@@ -245,7 +245,7 @@ final class RedisAttemptArgumentsTest {
         assertThat(sent).hasSize(1);
     }
 
-    /** Nobody is called who is not in the queue, as far as is known; but who listens is. */
+    /** Only waiters in the queue are called, and listeners. */
     @Test
     void failedAttempt_isForgotten_unlessSomebodyListens() {
         RedisAttempts attempts = attempts(false, null, 1_000);

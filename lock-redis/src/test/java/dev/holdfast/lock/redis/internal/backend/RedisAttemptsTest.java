@@ -59,7 +59,7 @@ final class RedisAttemptsTest {
         assertThat(waiters.size()).isZero();
     }
 
-    /** Nobody would ask for the end of its channel any more. */
+    /** Its channel would never be ended. */
     @Test
     void handedTheLock_beforeTheAnswerThatItWaits_leavesNothing() {
         attempt();

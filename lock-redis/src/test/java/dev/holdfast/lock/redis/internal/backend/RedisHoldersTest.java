@@ -8,7 +8,7 @@ import java.time.Instant;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Who holds and who waits, read from what the scripts answer; what others wrote is shown as it is. */
+/** Who holds and who waits, read from what the scripts answer; what others wrote is shown unchanged. */
 final class RedisHoldersTest {
     private static final Instant SINCE = Instant.ofEpochMilli(1_700_000_000_123L);
 

@@ -44,7 +44,7 @@ final class RedisListingTest {
     private final AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 100);
     private long millisAScan;
 
-    /** Locks whose names begin with {@code h} are held, and with {@code w} waited for; others have a state that remembers a token. */
+    /** Locks whose names begin with {@code h} are held, and with {@code w} waited for; others have a state with a token. */
     private final RedisClusterAsyncCommands<String, String> commands =
             Stubs.of(RedisClusterAsyncCommands.class, (method, arguments) -> switch (method) {
                 case "scan" -> scan((ScanCursor) arguments[0], (ScanArgs) arguments[1]);

@@ -107,7 +107,7 @@ final class RedisLockBackendTest extends TwoBackends {
         assertThat(fixture.server().command(release)).hasToString("[0]");
     }
 
-    /** Somebody waits when the others release: then they write the state in another way, and call. */
+    /** There is a waiter when the others release: then they write the state in another way, and call. */
     @Test
     void release_sentAgain_getsTheSameAnswer_whereOthersWait() throws Exception {
         String[] release = releaseOf(grant(a, acquisition()));
@@ -350,7 +350,7 @@ final class RedisLockBackendTest extends TwoBackends {
         fixture.pause();
         try {
             Duration best = Duration.ofDays(1);
-            for (int i = 0; i < 10 && best.toSeconds() > 0; i++) { // not if the machine stands still
+            for (int i = 0; i < 10 && best.toSeconds() > 0; i++) { // not if the machine pauses
                 long start = System.nanoTime();
                 assertThatThrownBy(() -> answer(a.tryAcquire(
                                 new AcquireRequest(mine, 10_000, 0, false, null, 300, BackendDriver.IDENTITY))))

@@ -58,7 +58,7 @@ public abstract class ScriptedReplicas {
         return attempt(new AcquisitionId("other", OwnerId.random()), 1);
     }
 
-    /** Only one connection can be made besides the main one. */
+    /** Only one connection can be made in addition to the main one. */
     public final void oneLane() {
         server.onConnect = () -> {
             if (server.connectors.size() > 2) {

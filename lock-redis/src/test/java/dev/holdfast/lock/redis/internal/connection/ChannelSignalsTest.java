@@ -20,12 +20,12 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** When a subscription is made and made anew, what becomes of its connections, and what is said: without a server. */
+/** When a subscription is made and repeated, what becomes of its connections, and what is said: without a server. */
 final class ChannelSignalsTest {
     private static final RedisKeys KEYS = RedisKeys.of("holdfast", "n");
     private static final long MILLI = 1_000_000;
 
-    /** When a subscription that has failed is tried again, when one on its way is not believed in, and when it is given up. */
+    /** When a subscription that has failed is tried again, when one in flight is not trusted, and when it is given up. */
     private static final long RETRY = 500 * MILLI;
 
     private static final long DOUBTFUL = 2_000 * MILLI;
@@ -145,7 +145,7 @@ final class ChannelSignalsTest {
         assertConnections(1);
     }
 
-    /** Its servers count those who hear on one of them only. */
+    /** Its servers count receivers on one of them only. */
     @Test
     void plainChannelOfACluster_provesNothing() {
         ChannelSignals ofACluster = signals(false);
@@ -226,7 +226,7 @@ final class ChannelSignalsTest {
         assertConnections(1);
     }
 
-    /** There is a new one each half a second while somebody waits. */
+    /** There is a new one each half a second while there is a waiter. */
     @Test
     void subscriptionThatIsRefused_isToldOnce_closed_andTriedAgainWhileSomebodyWaits() {
         try (LogCapture log = new LogCapture()) {

@@ -188,7 +188,7 @@ final class ConnectionFactoryTest {
         return ConnectionFactory.of(client).signals("holdfast", new RedisWaiters(), Stubs.link(commands, null));
     }
 
-    /** A cluster's servers count those who hear on one of them only. */
+    /** A cluster's servers count receivers on one of them only. */
     @ParameterizedTest
     @CsvSource({"false, P", "true, p"})
     void plainChannels_haveThePrefix_andProveOnOneServerThatNobodyHears(boolean cluster, String mode) {

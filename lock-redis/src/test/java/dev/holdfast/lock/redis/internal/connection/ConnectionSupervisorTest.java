@@ -19,7 +19,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** When the connection is replaced, how often that is tried, and what callers are told meanwhile: without a server. */
+/** When the connection is replaced, how often that is tried, and what callers get meanwhile: without a server. */
 final class ConnectionSupervisorTest {
     private static final long MILLI = 1_000_000;
     private static final long SECOND = 1_000 * MILLI;
@@ -171,7 +171,7 @@ final class ConnectionSupervisorTest {
         assertDone("connect 1", "connect 2", "close 1", "connect 3", "close 2");
     }
 
-    /** Replies of its other servers may be on their way to the old connection. */
+    /** Replies of its other servers may be in flight to the old connection. */
     @Test
     void silentServerOfACluster_itsSuccessorIsLookedForFirst_andTheOldConnectionStaysForAWhile() {
         factory.cluster = true;

@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Messages, without a server: what hands the lock over, what is a call only, and who hears it. */
+/** Messages, without a server: what hands the lock over, what is a call only, and who receives it. */
 final class HandOverMessageTest {
     private final RedisWaiters waiters = new RedisWaiters();
     private final List<String> told = new ArrayList<>();

@@ -120,7 +120,7 @@ final class OwnedConnectionFactoryTest {
         }
     }
 
-    /** What the engine does not know the outcome of, it resolves by itself. */
+    /** Unknown outcomes, it resolves by itself. */
     @Test
     void commands_whileTheServerIsAway_failAtOnce_andAreNotKeptForItsReturn() throws Exception {
         OwnedConnectionFactory factory;

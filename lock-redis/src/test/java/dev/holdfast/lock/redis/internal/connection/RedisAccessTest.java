@@ -75,7 +75,7 @@ final class RedisAccessTest {
     }
 
     /**
-     * The client closes a connection whose login was refused, and in about one of fifty notices the end before it has told of the
+     * The client closes a connection whose login was refused, and in about one of fifty notices the end before it has reported the
      * refusal.
      */
     @Test
@@ -230,7 +230,7 @@ final class RedisAccessTest {
         }
     }
 
-    /** The application's own client sends commands again after a reconnect, unless it is told not to. */
+    /** The application's own client sends commands again after a reconnect, unless it is configured not to. */
     @Test
     void releaseWhoseReplyIsLost_withTheApplicationsDefaultClient_isAReleaseAllTheSame() throws Exception {
         try (RedisFixture fixture = RedisFixture.fast()) {

@@ -42,7 +42,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.hamcrest.Matchers;
 import org.junit.jupiter.api.Test;
 
-/** Waiters that do not hear, entries that are not theirs, and whose order counts. */
+/** Waiters without calls, entries that are not theirs, and whose order counts. */
 final class RedisCallsOfWaitersTest extends TwoBackends {
     private static final String DEAF = "deaf";
 
@@ -64,7 +64,7 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
             release(a, held);
             called.get(60, TimeUnit.SECONDS);
         }
-        // The release has called it, and nobody is before it any more.
+        // The release has called it, and no entry is before it any more.
         assertThat(fixture.server().number("ZCARD", keys().queue())).isEqualTo(1);
         assertThat(fixture.server()
                         .number("ZRANK", keys().queue(), living.owner().toString()))
@@ -98,7 +98,7 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
                 .backend()) {
             Grant held = grant(a, acquisition());
             AcquisitionId mine = acquisition();
-            // The first attempt does not know yet; then it is told, and leaves the queue.
+            // The first attempt has not seen it yet; then it is notified, and leaves the queue.
             Ticket[] ticket = {busy(deaf, mine, 60_000, true, null).ticket()};
             await().atMost(PATIENCE).until(() -> {
                 ticket[0] = busy(deaf, mine, 60_000, true, ticket[0]).ticket();
@@ -174,7 +174,7 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
         fixture.server().command("DEL", keys().lock());
     }
 
-    /** The Redis client subscribes again after a reconnect by itself, and tells nobody if that is refused. */
+    /** The Redis client subscribes again after a reconnect by itself, and reports no refusal of that. */
     @Test
     void subscriptionRefusedAfterAReconnect_isMadeAnewOnceItMay() throws Exception {
         List<String> words = new ArrayList<>(List.of("ACL", "SETUSER", "fickle", "on", "nopass"));
@@ -205,7 +205,7 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
         }
     }
 
-    /** The server believes the connection to be open, and counts it as one that heard. */
+    /** For the server the connection is open, and counts as a receiver. */
     @Test
     void connectionThatBringsNothing_isReplaced() throws Exception {
         String server = fixture.server().host() + ":" + fixture.server().port();
@@ -262,7 +262,7 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
         }
     }
 
-    /** The server has dropped the subscription, the client does not know: so nobody hears the call, and the waiter's place ends. */
+    /** The server has dropped the subscription, the client has not noticed: so the call has no receiver, and the waiter's place ends. */
     @Test
     void waiterWhosePlaceHasEnded_sinceNobodyHeardItsCall_learnsThatItWasCalled() throws Exception {
         AtomicInteger missed = new AtomicInteger();
@@ -337,7 +337,7 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
         }
     }
 
-    /** Waits as somebody who can be called; comes by itself after the release, without having listened. */
+    /** Waits as a waiter that can be called; comes by itself after the release, without having listened. */
     private void missCall(LockBackend deaf) throws Exception {
         Grant held = grant(a, acquisition());
         AcquisitionId mine = acquisition();
@@ -370,7 +370,7 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
             String[] entries = {
                 "P " + "a".repeat(32), "PUBLISH victim", "P victim", "S victim:c:aa", "DEL " + "a".repeat(32)
             };
-            busy(b, acquisition(), 60_000, true, null); // so that the lock knows of waiters
+            busy(b, acquisition(), 60_000, true, null); // so that the lock has waiters
             for (int i = 0; i < members.length; i++) {
                 fixture.server().command("ZADD", keys().queue(), Integer.toString(i + 1), members[i]);
                 fixture.server().command("HSET", keys().waiters(), members[i], far + entries[i]);
@@ -417,7 +417,7 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
         release(a, ((AcquireResult.Granted) tryAcquire(a, waiting, 60_000, true, ticket)).grant());
     }
 
-    /** Queues, waits for the subscription, and queues again, as somebody who can be called. */
+    /** Queues, waits for the subscription, and queues again, as a waiter that can be called. */
     private Ticket queueSubscribed(LockBackend backend, AcquisitionId waiting, int processes) throws Exception {
         Ticket ticket = busy(backend, waiting, 60_000, true, null).ticket();
         awaitSubscribed(processes);

@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** Who closes a connection that nobody needs, above all if it comes late or not at all: without a server. */
+/** Which code closes a connection that is not needed, above all if it comes late or not at all: without a server. */
 final class RedisConnectionsTest {
     private static StatefulConnection<String, String> connection() {
         return Stubs.of(

@@ -170,7 +170,7 @@ final class RedisRotationTest {
         return found.find() ? Long.parseLong(found.group(1)) : 0;
     }
 
-    /** As an operator who wants to be sure that nobody still uses the old password. */
+    /** As an operator who wants to be sure that no client uses the old password any more. */
     private void drop() throws IOException {
         server.command("CLIENT", "KILL", "USER", "locks");
     }

@@ -72,7 +72,7 @@ final class RedisWaitersTest extends TwoBackends {
         });
     }
 
-    /** Its place is its arrival, which its ticket knows: the server may have lost the queue. */
+    /** Its place is its arrival, which its ticket has: the server may have lost the queue. */
     @Test
     void fair_entryLost_keepsItsPlaceByItsTicket() throws Exception {
         withoutPause(() -> {

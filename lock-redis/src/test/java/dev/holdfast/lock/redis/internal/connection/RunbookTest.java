@@ -23,7 +23,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** Who asks as docs/stuck.md says learns who has a lock, and that nobody has it. */
+/** Who asks as docs/stuck.md says learns who has a lock, and whether it is free. */
 final class RunbookTest {
     private static final Path PAGE = Path.of("../docs/stuck.md");
     private static final Pattern ROW =

@@ -114,7 +114,7 @@ final class ShardSignalsTest {
         before.process().kill();
         try {
             await().atMost(PATIENCE).ignoreExceptions().until(() -> {
-                signals.mode(keys); // as the polls of whoever waits
+                signals.mode(keys); // as the polls of waiters
                 return fixture.master(keys) != before && subscribed("followed");
             });
             assertThat(signals.mode(keys)).isEqualTo("S");
@@ -137,7 +137,7 @@ final class ShardSignalsTest {
         await().atMost(PATIENCE).until(() -> signals.mode(keys).equals("S"));
     }
 
-    /** The link to a node brings nothing any more; neither side is told, and the server counts it as one that heard. */
+    /** The link to a node brings nothing any more; neither side gets notice, and the server counts it as a receiver. */
     @Test
     void linkThatIsSilentlyDropped_isReplaced() throws Exception {
         RedisKeys keys = keys("silent");
@@ -184,7 +184,7 @@ final class ShardSignalsTest {
         }
     }
 
-    /** Waits as somebody who can be called; comes by itself after the release, without having listened. */
+    /** Waits as a waiter that can be called; comes by itself after the release, without having listened. */
     private void missCall(LockBackend a, LockBackend deaf, RedisKeys keys) throws Exception {
         Grant held = Attempts.grant(a, acquisition());
         AcquisitionId mine = acquisition();

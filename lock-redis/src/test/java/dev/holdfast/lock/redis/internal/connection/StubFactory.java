@@ -18,7 +18,7 @@ public final class StubFactory implements ConnectionFactory {
     /** What was given back to be closed. */
     final List<StatefulConnection<?, ?>> closed = new CopyOnWriteArrayList<>();
 
-    /** What it was told of the server. */
+    /** What it was given about the server. */
     final List<Boolean> refusals = new CopyOnWriteArrayList<>();
 
     /** How often it was closed itself. */

@@ -23,7 +23,7 @@ public final class StubScripts {
 
     final List<Sent> sent = new CopyOnWriteArrayList<>();
 
-    /** The keys by which servers were told apart. */
+    /** The keys by which servers were distinguished. */
     final List<String> asked = new CopyOnWriteArrayList<>();
 
     /** How often the right server was looked for. */

@@ -34,7 +34,7 @@ public final class Stubs {
             return answer;
         }
 
-        /** How long anybody is ready to wait for it, who never does. */
+        /** A wait limit that is never used. */
         final List<Duration> bounds = new CopyOnWriteArrayList<>();
 
         @Override

@@ -77,7 +77,7 @@ final class RedisFaultTest {
         assertThat(took).as("tries within " + promise).anyMatch(time -> time.compareTo(promise) < 0);
     }
 
-    /** There is no guard beside the key: others may be granted the lock before its holder has learned of it. */
+    /** There is no guard next to the key: others may be granted the lock before its holder has learned of it. */
     @Test
     void deletedKey_theLossIsReported_andTheNextTokenIsGreater() throws Exception {
         LockOptions options =
@@ -169,7 +169,7 @@ final class RedisFaultTest {
             try {
                 granted.close();
             } catch (LeaseLostException e) {
-                assertThat(granted.isValid()).isFalse(); // by a machine that stood still
+                assertThat(granted.isValid()).isFalse(); // by a machine that was paused
             }
             return lostNanos.get() - grantedNanos.get() < 0;
         }

@@ -137,8 +137,8 @@ final class RedisHandOverTest extends TwoBackends {
     }
 
     /**
-     * As after a failover. Replicas pass messages on, and PUBLISH does not count who hears them there: who is passed over must not be
-     * told of a grant, since the next one has it.
+     * As after a failover. Replicas pass messages on, and PUBLISH does not count their receivers there: who is passed over must not be
+     * notified of a grant, since the next one has it.
      */
     @Test
     void waiterThatListensAtAReplica_isPassedOverWithoutAMessage() throws Exception {
@@ -192,7 +192,7 @@ final class RedisHandOverTest extends TwoBackends {
         }
     }
 
-    /** Its process stands still, say: the connection is there, and nobody reads from it. */
+    /** Its process pauses, say: the connection is there, and nothing reads from it. */
     @Test
     void waiterThatDoesNotReact_costsTwoSeconds_notALease() throws Exception {
         Grant held = grant(a, acquisition());

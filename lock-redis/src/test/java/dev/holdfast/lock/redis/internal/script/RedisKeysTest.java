@@ -9,7 +9,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A name's keys are readable, of one slot, and nobody else's. */
+/** A name's keys are readable, of one slot, and of no other name. */
 final class RedisKeysTest {
 
     @ParameterizedTest

@@ -37,7 +37,7 @@ final class RedisMemoryTest {
         void run(Duration lease) throws Exception;
     }
 
-    /** Runs steps again with a longer lease if they fail: the machine may stand still for most of a short one. */
+    /** Runs steps again with a longer lease if they fail: the machine may pause for most of a short one. */
     private static void withSomeLease(Steps steps) throws Exception {
         for (int seconds = 3; ; seconds *= 2) {
             try {

@@ -123,7 +123,7 @@ final class RedisProcessesIT {
         return (fixture.commands() - before) / (double) (PROCESSES * rounds);
     }
 
-    /** Acquires once; then as often as each line of its input says, with so many milliseconds of work. */
+    /** Acquires once; then as often as each line of its input says, with that many milliseconds of work. */
     static final class ContendingProcess {
         private ContendingProcess() {}
 

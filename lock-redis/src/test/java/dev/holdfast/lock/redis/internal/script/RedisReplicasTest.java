@@ -45,7 +45,7 @@ import org.junit.jupiter.api.TestInstance;
 final class RedisReplicasTest {
     private static final Duration WAIT = Duration.ofMillis(400);
 
-    /** For replicas that answer, of a machine that may stand still. */
+    /** For replicas that answer, of a machine that may pause. */
     private static final Duration LONG_WAIT = Duration.ofSeconds(20);
 
     private RedisServer master;
@@ -287,7 +287,7 @@ final class RedisReplicasTest {
             two.process().pause();
             Duration best = Duration.ofDays(1);
             long fastestNanos = Long.MAX_VALUE;
-            for (int tries = 0; tries < 3 && best.toMillis() >= 4_500; tries++) { // the machine may stand still
+            for (int tries = 0; tries < 3 && best.toMillis() >= 4_500; tries++) { // the machine may pause
                 long start = System.nanoTime();
                 List<CompletableFuture<AcquireResult>> attempts =
                         attempts(backend, "many/" + tries, 200, BackendDriver.TIMEOUT_MILLIS);
@@ -318,7 +318,7 @@ final class RedisReplicasTest {
             List<CompletableFuture<AcquireResult>> attempts = new ArrayList<>();
             Duration best = Duration.ofDays(1);
             try {
-                for (int tries = 0; tries < 3 && best.toSeconds() >= 5; tries++) { // the machine may stand still
+                for (int tries = 0; tries < 3 && best.toSeconds() >= 5; tries++) { // the machine may pause
                     long start = System.nanoTime();
                     attempts.addAll(attempts(backend, "late" + tries, 40, 300));
                     await().atMost(Duration.ofSeconds(60))

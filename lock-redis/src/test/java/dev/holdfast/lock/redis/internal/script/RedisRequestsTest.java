@@ -202,7 +202,7 @@ final class RedisRequestsTest {
         assertThat(answered(limit, 4L)).isEqualTo(4);
     }
 
-    /** Those that are scripts, by what they are called; white space tells them apart. */
+    /** Those that are scripts, by what they are called; white space distinguishes them. */
     private Map<String, BiFunction<RedisLockBackend, Long, CompletionStage<?>>> scripts() {
         Map<String, BiFunction<RedisLockBackend, Long, CompletionStage<?>>> requests = new LinkedHashMap<>();
         requests.put("abandon", (any, millis) -> any.abandon(acquisition, millis));

@@ -172,7 +172,7 @@ final class RedlockRequestsTest extends ThreeMasters {
         }
     }
 
-    /** No master answers, and nobody waits for longer than was asked for. */
+    /** No master answers, and no call waits for longer than was asked for. */
     @Test
     void requests_endByTheirTimeOut() {
         answers(RedisScript.RELEASE, "later", "later", "later");

@@ -48,7 +48,7 @@ final class RedlockRoundsTest {
     void start() throws Exception {
         fixture = new RedlockFixture();
         try (LockBackend first = fixture.newBackend()) {
-            // From now on the servers know the scripts.
+            // From now on the servers have the scripts.
             release(first, Attempts.grant(first, acquisition("warm")));
         }
     }
@@ -125,7 +125,7 @@ final class RedlockRoundsTest {
                 .isInstanceOf(AcquireResult.Busy.class);
     }
 
-    /** A thread stood still before it sent another attempt. */
+    /** A thread was paused before it sent another attempt. */
     @Test
     void attemptAfterTheGrant_takesNothingBack() throws Exception {
         occupy(3, 4);
@@ -159,7 +159,7 @@ final class RedlockRoundsTest {
         assertThat(first).failsWithin(PATIENCE).withThrowableThat().withCauseInstanceOf(LockUnavailableException.class);
     }
 
-    /** The servers did not know the script of the attempt, so it was sent once more, behind the abandonment. */
+    /** The servers did not know the script of the attempt, so it was sent again, behind the abandonment. */
     @Test
     void grantThatComesAfterTheAbandonment_isTakenBack() throws Exception {
         try {
@@ -219,7 +219,7 @@ final class RedlockRoundsTest {
                 .toCompletableFuture();
     }
 
-    /** Somebody else has the lock there. */
+    /** Another client has the lock there. */
     private void occupy(int... masters) throws IOException {
         for (int i : masters) {
             server(i).command("SET", keys.lock(), "0 " + "0".repeat(32) + " 0 1 - 0 1 1 h somebody", "PX", "60000");

@@ -138,7 +138,7 @@ final class RedlockTest {
         }
     }
 
-    /** A master that stood still votes when nobody counts any more. */
+    /** A master that was paused votes after the count has ended. */
     @Test
     void voteThatComesTooLate_isTakenBack() throws Exception {
         release(a, Attempts.grant(a, acquisition()));
@@ -187,7 +187,7 @@ final class RedlockTest {
         assertThat(master.number("PTTL", keys().lock())).isGreaterThan(life - 60_000);
     }
 
-    /** Three masters grant, of which one knows a token that is ahead of all clocks. */
+    /** Three masters grant, of which one has a token that is ahead of all clocks. */
     @Test
     void token_isTheGreatest_andARenewalTellsItToTheOthers() throws Exception {
         long ahead = (System.currentTimeMillis() + 3_600_000) * 1_000;
@@ -221,7 +221,7 @@ final class RedlockTest {
     @Test
     void waiter_isCalledByAMajority_whenAMasterIsDown() throws Exception {
         Grant grant = Attempts.grant(a, acquisition());
-        AcquisitionId early = acquisition(); // a new subscription calls whoever waits by then
+        AcquisitionId early = acquisition(); // a new subscription calls all waiters of that time
         await().atMost(PATIENCE).until(() -> {
             Attempts.busy(b, early, 60_000, false, null);
             return oneWaitsSubscribed();
@@ -249,7 +249,7 @@ final class RedlockTest {
         return true;
     }
 
-    /** Nobody waits there any more, so nobody is to be called there. */
+    /** There is no waiter any more, so there must be no call. */
     @Test
     void grantByAMajority_leavesNoPlaceInTheOthersQueues() throws Exception {
         List<RedisServer> minority = fixture.servers().subList(3, 5);

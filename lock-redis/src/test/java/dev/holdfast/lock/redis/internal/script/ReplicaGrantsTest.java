@@ -155,7 +155,7 @@ final class ReplicaGrantsTest extends ScriptedReplicas {
         sender.close();
     }
 
-    /** The later one has found nothing to hold: so nobody has the grant of the earlier one. */
+    /** The later one has found nothing to hold: so the grant of the earlier one has no holder. */
     @ParameterizedTest
     @ValueSource(strings = {"0 300 5 0", "failed"})
     void enough_afterALaterAttemptHasEndedInVain_isTakenBack(String later) {

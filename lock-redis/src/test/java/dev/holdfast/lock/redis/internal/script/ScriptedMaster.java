@@ -28,7 +28,7 @@ public final class ScriptedMaster implements ConnectionFactory {
                     RedisScript.ALL.stream(), RedisDemandScripts.ALL.stream())
             .collect(Collectors.toMap(RedisScript::digest, script -> script));
 
-    /** A script that is to be run, and the answer, which may be given later. */
+    /** A script to run, and the answer, which may be given later. */
     public record Asked(RedisScript script, List<String> keys, List<String> args, Answer<List<Object>> answer) {}
 
     /** A WAIT, and its answer, which is given later. */
@@ -104,7 +104,7 @@ public final class ScriptedMaster implements ConnectionFactory {
         return asked.stream().filter(each -> each.script() == script).toList();
     }
 
-    /** What was to be ended, each as {@code what which}. */
+    /** What had to be ended, each as {@code what which}. */
     List<String> ended() {
         return asked(RedisScript.RELEASE).stream()
                 .map(each -> (each.args().get(3) + " " + each.args().get(4)).strip())

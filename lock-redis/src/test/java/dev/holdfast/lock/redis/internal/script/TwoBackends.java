@@ -52,7 +52,7 @@ public abstract class TwoBackends {
 
     /**
      * Runs steps that only hold if the machine does not pause between them. A failure counts if they took less than that, or
-     * at the last try; before another one, the server forgets all.
+     * at the last try; before another one, the server drops all.
      */
     public final void withoutPause(Duration pause, int tries, Steps steps) throws Exception {
         for (int i = 1; ; i++) {

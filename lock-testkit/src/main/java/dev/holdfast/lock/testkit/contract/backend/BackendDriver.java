@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * One acquisition through one backend, driven as the engine does it: each attempt has the ticket of the last busy answer. The
  * static methods call a backend for a grant or a name. All but {@link #send} wait for the answer; what a backend's stage failed
- * with is thrown as it is, and a backend that does not answer within a minute fails the test.
+ * with is thrown unchanged, and a backend that does not answer within a minute fails the test.
  *
  * <p>Attempts ask for strict order ({@link AcquireRequest#fair()}). Thread-safe as far as the backend is.
  */
@@ -47,7 +47,7 @@ public final class BackendDriver implements AutoCloseable {
     /** The time-out of a request that has not named one, in milliseconds. */
     public static final long TIMEOUT_MILLIS = 10_000;
 
-    /** Who asks. */
+    /** The client that asks. */
     public static final Identity IDENTITY = new Identity("driver", "host-1", 4711);
 
     private static final Duration ANSWER_PATIENCE = Duration.ofMinutes(1);
@@ -269,7 +269,7 @@ public final class BackendDriver implements AutoCloseable {
     }
 
     /**
-     * Makes attempts without waiting until one is granted, of a lock that somebody else may have for a moment.
+     * Makes attempts without waiting until one is granted, of a lock that another client may have for a moment.
      *
      * @return the grant
      * @throws AssertionError if none is granted within two minutes

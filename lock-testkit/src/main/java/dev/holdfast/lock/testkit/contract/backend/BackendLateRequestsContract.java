@@ -35,7 +35,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 
 /**
- * A request that arrives when nobody waits for it any more: its bytes were kept back, its client has lost the connection and
+ * A request that arrives after its caller has left: its bytes were kept back, its client has lost the connection and
  * gone on over another one. Whoever has the lock at that time has it afterwards, and a free lock does not stay taken.
  */
 public abstract class BackendLateRequestsContract extends BackendGroup {
@@ -251,7 +251,7 @@ public abstract class BackendLateRequestsContract extends BackendGroup {
         assertThat(release(second(), grant)).as("release by the other client").isEqualTo(ReleaseResult.RELEASED);
     }
 
-    /** The reply is on its way while the client ends the acquisition; then another one is granted. */
+    /** The reply is in flight while the client ends the acquisition; then another one is granted. */
     private void isAnsweredLate(Late what) throws Exception {
         Scene scene = new Scene(what, Demand.EXCLUSIVE, BackendDriver.LEASE_MILLIS);
         if (!scene.keepBack(Direction.TO_CLIENT)) {
@@ -372,7 +372,7 @@ public abstract class BackendLateRequestsContract extends BackendGroup {
         }
 
         /**
-         * Makes the request, or the reply, late. Returns false if there is none: a waiter that was told that its turn has come
+         * Makes the request, or the reply, late. Returns false if there is none: a waiter that was notified of its turn
          * may have no more to ask.
          */
         boolean keepBack(Direction direction) throws Exception {
@@ -511,7 +511,7 @@ public abstract class BackendLateRequestsContract extends BackendGroup {
             return eventually(() -> next.await(PATIENCE));
         }
 
-        /** The acquisition ends: who asks gives up, and a lease ends on the server. */
+        /** The acquisition ends: the caller gives up, and a lease ends on the server. */
         void end() throws Exception {
             if (what == Late.ATTEMPT || what == Late.POLL) {
                 eventually(() -> {

@@ -27,7 +27,7 @@ public abstract class BackendNamesContract extends BackendGroup {
     }
 
     /**
-     * All at once: while every name is held, each is granted once, refused to others, confirmed, told and released by
+     * All at once: while every name is held, each is granted once, refused to others, confirmed, reported and released by
      * itself. Two names that the store confuses show in at least one of these.
      */
     @Test

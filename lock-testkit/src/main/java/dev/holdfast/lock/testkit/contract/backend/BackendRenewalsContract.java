@@ -160,7 +160,7 @@ public abstract class BackendRenewalsContract extends BackendGroup {
                 + fixture().shortLease().multipliedBy(4) + ", four times");
     }
 
-    /** Returns false if this process was held up for so long that the lease may rightly have ended. */
+    /** Returns false if this process was held up until the lease may rightly have ended. */
     private boolean keptForTwoLeases(long leaseMillis) {
         long startNanos = System.nanoTime();
         List<BackendDriver> holders = new ArrayList<>();

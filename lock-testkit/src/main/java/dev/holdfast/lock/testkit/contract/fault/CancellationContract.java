@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 
 /** The places at which an acquisition can be when its caller gives up. The lock is free again long before its lease ends. */
 public abstract class CancellationContract extends ClientGroup {
-    /** A release makes nobody the holder who does not renew: such a waiter is called, and asks. */
+    /** A release never makes a waiter the holder that does not renew: such a waiter is called, and asks. */
     private static final LockOptions NOT_HANDED_OVER =
             LockOptions.builder().renewal(Renewal.NONE).build();
 
@@ -123,7 +123,7 @@ public abstract class CancellationContract extends ClientGroup {
 
                 assertThat(Actor.failure(waiting)).isInstanceOf(InterruptedException.class);
                 next.deliver();
-            } else { // a poll was under way before its reply was to be kept back, and got the lock
+            } else { // a poll was in flight before its reply was to be kept back, and got the lock
                 own.faults().calm();
                 Actor.result(waiting).close();
             }

@@ -25,7 +25,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Requests whose outcome the client does not know. The lock's lease is long: whatever is in the way stays in the way. */
+/** Requests whose outcome is unknown to the client. The lock's lease is long, so an obstacle does not expire. */
 public abstract class LostReplyContract extends ClientGroup {
     private static final Duration SOON = Duration.ofSeconds(10);
 

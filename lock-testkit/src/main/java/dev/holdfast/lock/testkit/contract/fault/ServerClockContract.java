@@ -20,7 +20,7 @@ import org.junit.jupiter.api.TestInstance;
 
 /**
  * What happens where the server's wall clock decides when a lease ends, and is set. Set forward, it ends leases early, in which time
- * two may believe in the lock: tokens tell them apart, and the first one hears of it by its next renewal. Set back, nothing is lost.
+ * two clients may count as holders: tokens distinguish them, and the first one learns of it by its next renewal. Set back, nothing is lost.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 public abstract class ServerClockContract {

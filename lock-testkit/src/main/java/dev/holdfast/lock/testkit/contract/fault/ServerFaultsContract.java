@@ -26,7 +26,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.DisplayName;
 
-/** The server stands still, restarts, or cannot be reached. Each test has clients of its own and mends what it broke. */
+/** The server pauses, restarts, or cannot be reached. Each test has clients of its own and repairs what it broke. */
 public abstract class ServerFaultsContract extends ClientGroup {
     private static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(1);
 
@@ -129,7 +129,7 @@ public abstract class ServerFaultsContract extends ClientGroup {
         return actor().start(() -> assertEndsBy(deadline, action));
     }
 
-    /** The shortest of some tries counts: a machine that stands still makes none shorter. */
+    /** The shortest of some tries counts: a machine that pauses makes none shorter. */
     private static void assertEndsBy(Duration deadline, Actor.Action action) {
         Duration bound = deadline.plusSeconds(2);
         Duration shortest = timeToEnd(action);

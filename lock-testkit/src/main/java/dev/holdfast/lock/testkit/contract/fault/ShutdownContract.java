@@ -208,7 +208,7 @@ public abstract class ShutdownContract extends ClientGroup {
     void close_silentServer_returns() throws Exception {
         Duration bound = Duration.ofMillis(2_800);
         Duration took = closeWithASilentServer();
-        for (int i = 1; i < 4 && took.compareTo(bound) >= 0; i++) { // a machine that stands still makes none shorter
+        for (int i = 1; i < 4 && took.compareTo(bound) >= 0; i++) { // a machine that pauses makes none shorter
             took = closeWithASilentServer();
         }
         assertThat(took)

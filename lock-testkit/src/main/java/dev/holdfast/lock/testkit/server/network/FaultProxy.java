@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <ul>
  *   <li>{@link #hold} keeps bytes back and delivers them after {@code pass()}, as TCP does when a network comes back;
- *   <li>{@link #blackHole} throws bytes away, as when the other host is gone for good: {@code pass()} resets every
+ *   <li>{@link #blackHole} throws bytes away, as when the other host is gone permanently: {@code pass()} resets every
  *       connection that has lost bytes, because a stream with a gap must not go on;
  *   <li>{@link #latency} delivers each piece after a delay, in order;
  *   <li>{@link #dropRepliesAfter} lets requests through and throws their replies away: the unknown outcome;
@@ -165,7 +165,7 @@ public final class FaultProxy implements AutoCloseable {
 
     /**
      * Waits until a reply has been thrown away since {@link #dropRepliesAfter}: the server has carried out a request that
-     * its client will not hear about.
+     * its client gets no notice of.
      *
      * @param patience how long to wait
      * @return whether a reply was thrown away in time
@@ -180,7 +180,7 @@ public final class FaultProxy implements AutoCloseable {
         connections.forEach(ProxyConnection::reset);
     }
 
-    /** Resets new connections as soon as they are accepted, until {@link #pass()}. Present ones stay. */
+    /** Resets each new connection at once after it is accepted, until {@link #pass()}. Present ones stay. */
     public void refuse() {
         refusing = true;
     }
@@ -192,11 +192,11 @@ public final class FaultProxy implements AutoCloseable {
     }
 
     /**
-     * Makes the present connections half open: the proxy resets one side's connection, does not tell the other side, and
+     * Makes the present connections half open: the proxy resets one side's connection, sends nothing to the other side, and
      * discards what that side sends.
      *
-     * @param cut {@link Direction#TO_SERVER} ends the server's side, and clients believe that they are connected;
-     *     {@link Direction#TO_CLIENT} ends the clients' side, and the server believes that they are there
+     * @param cut {@link Direction#TO_SERVER} ends the server's side, and clients still count as connected;
+     *     {@link Direction#TO_CLIENT} ends the clients' side, and the server still counts them as connected
      */
     public void halfOpen(Direction cut) {
         connections.forEach(connection -> connection.halfOpen(cut));

@@ -12,7 +12,7 @@ import java.util.function.BooleanSupplier;
  * and in order. Meanwhile clients go on over new connections. In this way a network, a stalled proxy or a paused server's
  * socket makes a request arrive long after its client has given it up.
  *
- * <p>Ends and resets of these connections reach nobody: neither side learns that the other has gone.
+ * <p>Ends and resets of these connections are dropped: neither side learns that the other has gone.
  *
  * <p>Made by {@link FaultProxy#keepBack}. Thread-safe.
  */
@@ -59,7 +59,7 @@ public final class LateBytes {
         change(() -> cutOff = true);
     }
 
-    /** Resets the clients' side of these connections, so that they go on over new ones. The server is not told. */
+    /** Resets the clients' side of these connections, so that they go on over new ones. The server gets no notice. */
     public void dropClients() {
         connections.forEach(ProxyConnection::resetClient);
     }
@@ -139,7 +139,7 @@ public final class LateBytes {
         return direction;
     }
 
-    /** Bytes have arrived. Returns whether they are to be kept. */
+    /** Bytes have arrived. Returns whether they must be kept. */
     boolean arrived() {
         lock.lock();
         try {

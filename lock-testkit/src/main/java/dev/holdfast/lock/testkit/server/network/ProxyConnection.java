@@ -62,7 +62,7 @@ final class ProxyConnection {
         onEnd.accept(this);
     }
 
-    /** From now on nobody is told anything: what arrives is lost, and an end of one side does not end the other. */
+    /** From now on neither side gets anything: what arrives is lost, and an end of one side does not end the other. */
     void halfOpen(Direction cut) {
         silent = true;
         lostBytes = true;

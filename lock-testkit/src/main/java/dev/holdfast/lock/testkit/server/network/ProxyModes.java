@@ -93,7 +93,7 @@ final class ProxyModes {
     /**
      * Counts a request.
      *
-     * @return whether its reply is to be thrown away
+     * @return whether its reply must be thrown away
      */
     boolean dropsReplyOfNextRequest() {
         lock.lock();

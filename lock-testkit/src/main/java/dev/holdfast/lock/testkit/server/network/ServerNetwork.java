@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Machines with addresses of their own, for servers that are to be cut off from each other while their clients on this
+ * Machines with addresses of their own, for servers that can be cut off from each other while their clients on this
  * machine still reach all of them. Each is a network namespace of Linux; a bridge in one more namespace joins them.
  *
  * <pre>{@code
@@ -27,12 +27,12 @@ import java.util.concurrent.atomic.AtomicInteger;
  * }
  * }</pre>
  *
- * <p>What is cut is lost without a word: the sender knows a link address for its peer that nobody has. Packets are lost, so the
- * acknowledgements of what arrives the other way are lost as well, and a connection over a one-way cut stands still after a while, as
+ * <p>What is cut is lost without a word: the sender knows a link address for its peer that no machine has. Packets are lost, so the
+ * acknowledgements of what arrives the other way are lost as well, and a connection over a one-way cut stalls after a while, as
  * in a real network.
  *
  * <p>The namespaces live as long as processes that end with this JVM, killed or not; nothing stays behind. Needs Linux, the user
- * root, and the programs {@code ip}, {@code unshare} and {@code nsenter}; {@link #missing()} tells.
+ * root, and the programs {@code ip}, {@code unshare} and {@code nsenter}; {@link #missing()} reports what is missing.
  *
  * <p>Thread-safe.
  */

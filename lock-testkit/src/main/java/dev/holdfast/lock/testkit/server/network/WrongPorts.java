@@ -8,7 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
-/** Ports of this machine behind which no store is: one where nobody listens, a silent one, and one of another protocol. */
+/** Ports of this machine behind which no store is: one without a listener, a silent one, and one of another protocol. */
 public final class WrongPorts implements AutoCloseable {
     private static final byte[] GREETING = "SSH-2.0-OpenSSH_9.9\r\n".getBytes(StandardCharsets.US_ASCII);
 
@@ -52,7 +52,7 @@ public final class WrongPorts implements AutoCloseable {
     }
 
     /**
-     * Returns a port where nobody listens.
+     * Returns a port without a listener.
      *
      * @return {@code host:port}
      */

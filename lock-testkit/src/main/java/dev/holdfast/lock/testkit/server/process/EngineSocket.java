@@ -7,7 +7,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
-/** Where a container engine of this machine listens. A look at it is cheaper than to ask Testcontainers in vain. */
+/** Where a container engine of this machine listens. A look at it is cheaper than a failed request of Testcontainers. */
 final class EngineSocket {
 
     private EngineSocket() {}

@@ -44,7 +44,7 @@ public final class ProcessTree {
     }
 
     /**
-     * Whether it holds nothing any more, neither a port nor a file. It may still be listed, until whoever adopted it asks for its exit
+     * Whether it holds nothing any more, neither a port nor a file. It may still be listed, until the process that adopted it asks for its exit
      * status: that may take seconds on a busy machine.
      */
     public static boolean isGone(ProcessHandle process) {
@@ -84,7 +84,7 @@ public final class ProcessTree {
                 send("STOP", List.of(root));
                 awaitAll(List.of(root), ProcessTree::isStopped, SIGNAL_SECONDS);
             } catch (IllegalStateException e) {
-                // It is killed all the same.
+                // It is killed anyway.
             }
         }
         List<ProcessHandle> descendants = root.descendants().toList();

@@ -165,7 +165,7 @@ public final class ServerEnvironment {
         try (Stream<Path> files = Files.walk(folder)) {
             files.sorted(Comparator.reverseOrder()).map(Path::toFile).forEach(java.io.File::delete);
         } catch (IOException | java.io.UncheckedIOException e) {
-            // A folder in the temporary directory that stays behind harms nobody.
+            // A folder in the temporary directory that stays behind is harmless.
         }
     }
 

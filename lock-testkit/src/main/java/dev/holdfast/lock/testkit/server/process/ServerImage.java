@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.Properties;
 
 /**
- * A public container image of a server. The images that the tests know, and their versions, are in one file,
+ * A public container image of a server. The images that the tests use, and their versions, are in one file,
  * {@code images.properties} next to this class; the system property {@code holdfast.image.KEY} puts another in place of
  * one.
  *

@@ -339,7 +339,7 @@ public final class ServerProcess implements AutoCloseable {
         }
 
         /**
-         * The probe that tells when the server answers, called every 30 ms; by default
+         * The probe that succeeds when the server answers, called every 30 ms; by default
          * {@link ServerProcess#acceptsConnections()}.
          *
          * @param ready returns normally when the server is ready

@@ -115,7 +115,7 @@ public final class SlowDisk implements AutoCloseable {
         }
     }
 
-    /** The disk is as before; who waits for it waits no longer. */
+    /** The disk is as before, and waits for it end. */
     @Override
     public void close() {
         tracer.destroy();

@@ -97,7 +97,7 @@ enum ThisMachine implements ServerHost {
         @Override
         public void kill() throws InterruptedException {
             ProcessTree.kill(process.toHandle());
-            process.waitFor(); // its handle may have heard of the end a moment earlier
+            process.waitFor(); // its handle may have seen the end a moment earlier
             guard.destroyForcibly();
         }
     }
