@@ -5,7 +5,7 @@ import dev.holdfast.lock.Election;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.Renewal;
-import dev.holdfast.lock.spi.LockName;
+import dev.holdfast.lock.text.Printable;
 import java.time.Duration;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -54,19 +54,19 @@ final class ElectionBuilder implements Election.Builder {
     @Override
     public Election start() {
         if (elected == null) {
-            throw new IllegalStateException("election '" + LockName.printable(name)
-                    + "': onElected is missing; set the callback for the leader");
+            throw new IllegalStateException(
+                    "election '" + Printable.of(name) + "': onElected is missing; set the callback for the leader");
         }
         DistributedLock lock = options == null ? client.lock(name) : client.lock(name, options);
         LockOptions used = lock.options();
         if (used.renewal() != Renewal.AUTO || used.maxHold().isPresent()) {
-            throw new IllegalArgumentException("election '" + LockName.printable(name)
+            throw new IllegalArgumentException("election '" + Printable.of(name)
                     + "': a leader's lease is renewed for as long as it leads;" + " leave out renewal(" + used.renewal()
                     + ") and maxHold, and use yield to let others lead");
         }
         Duration time = stopTime == null ? used.lease().dividedBy(STOP_SHARE) : stopTime;
         if (time.isNegative() || time.isZero() || time.compareTo(used.lease().dividedBy(2)) > 0) {
-            throw new IllegalArgumentException("election '" + LockName.printable(name)
+            throw new IllegalArgumentException("election '" + Printable.of(name)
                     + "': stopTime must be positive and at most half of the lease of " + used.lease() + ", got "
                     + time);
         }

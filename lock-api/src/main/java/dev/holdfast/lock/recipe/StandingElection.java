@@ -7,7 +7,7 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClosedException;
-import dev.holdfast.lock.spi.LockName;
+import dev.holdfast.lock.text.Printable;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
@@ -81,7 +81,7 @@ final class StandingElection implements Election {
             Surroundings surroundings) {
         this.client = client;
         this.lock = lock;
-        this.shown = LockName.printable(lock.name());
+        this.shown = Printable.of(lock.name());
         this.elected = elected;
         this.revoked = revoked;
         this.stopTime = stopTime;

@@ -3,7 +3,7 @@ package dev.holdfast.lock.recipe;
 import dev.holdfast.lock.Leadership;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LossReason;
-import dev.holdfast.lock.spi.LockName;
+import dev.holdfast.lock.text.Printable;
 import java.time.Duration;
 import java.util.concurrent.CompletionStage;
 
@@ -53,7 +53,7 @@ final class Term implements Leadership {
     public void ensure(Duration validity) {
         lease.ensure(validity);
         if (ended) {
-            throw new IllegalStateException("election '" + LockName.printable(lease.name()) + "' (token " + token()
+            throw new IllegalStateException("election '" + Printable.of(lease.name()) + "' (token " + token()
                     + "): this leadership has ended; stop writing");
         }
     }
@@ -65,6 +65,6 @@ final class Term implements Leadership {
 
     @Override
     public String toString() {
-        return "Leadership[" + LockName.printable(lease.name()) + ", token " + token() + (isValid() ? "]" : ", ended]");
+        return "Leadership[" + Printable.of(lease.name()) + ", token " + token() + (isValid() ? "]" : ", ended]");
     }
 }
