@@ -27,13 +27,14 @@ import picocli.CommandLine.Spec;
             "0:Success; of 'run' and 'elect', whatever the command returned.",
             "64:The options are wrong.",
             "69:The store cannot be reached.",
+            "71:Java cannot start.",
             "78:The store refuses us, or its address is wrong: 'holdfast doctor' prints the fix."
         },
         footerHeading = "%nEnvironment:%n",
         footer = {
             "  HOLDFAST_STORE   The store's address, if there is no --store.",
             "  JAVA_HOME        The Java to use, 17 or newer.",
-            "  JAVA_OPTS        More options for it, such as -Xmx128m.",
+            "  JAVA_OPTS        More options for it, such as -Xmx256m.",
             "  HOLDFAST_ARCHIVE The folder of the archive of loaded classes; 'off' for none."
         })
 public final class Holdfast implements Runnable {
