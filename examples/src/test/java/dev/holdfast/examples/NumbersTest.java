@@ -5,6 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.spi.LockName;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -13,6 +17,7 @@ import java.util.Map;
 import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** Numbers on pages are those of the result files and of the code. Nothing is measured. */
@@ -135,13 +140,12 @@ class NumbersTest {
 
         assertThat(limits.get("a name")).contains("1 to " + LockName.MAX_BYTES + " bytes");
         assertThat(limits.get("renewals")).contains("1,000 locks");
-        assertThat(constant("lock-api", "engine/Renewals", "LARGEST_BATCH = (\\S+);"))
-                .isEqualTo("1000");
+        assertThat(constant("lock-api", "Renewals", "MAX_BATCH = (\\S+);")).isEqualTo("1000");
         assertThat(limits.get("a lease")).contains("at most 24 hours");
-        assertThat(constant("lock-api", "OptionRules", "LONGEST_LEASE = Duration.ofHours\\((\\d+)\\)"))
+        assertThat(constant("lock-api", "OptionRules", "MAX_LEASE = Duration.ofHours\\((\\d+)\\)"))
                 .isEqualTo("24");
         assertThat(limits.get("the pool of an address `jdbc:…`"))
-                .startsWith(constant("lock-jdbc", "jdbc/JdbcUri", "\"poolsize\", \"(\\d+)\"") + " connections");
+                .startsWith(constant("lock-jdbc", "JdbcUri", "\"poolsize\", \"(\\d+)\"") + " connections");
     }
 
     /** The row of shortest leases: Redis, etcd, ZooKeeper, Consul, databases, H2, memcached. */
@@ -150,33 +154,40 @@ class NumbersTest {
         String page = Pages.text(Pages.ROOT.resolve("docs/backends.md"));
         List<String> found = rows(page, "shortest lease"::equals).get(0);
         String declared = "\\.minLeaseMillis\\(([\\d_]+)\\)";
-        String databases = constant("lock-jdbc", "jdbc/ExpiringRowBackend", declared);
+        String databases = constant("lock-jdbc", "ExpiringRowBackend", declared);
 
-        assertThat(constant("lock-jdbc", "jdbc/LockedRowBackend", declared)).isEqualTo(databases);
+        assertThat(constant("lock-jdbc", "LockedRowBackend", declared)).isEqualTo(databases);
         assertThat(found)
                 .isEqualTo(List.of(
                         "shortest lease",
-                        length(constant("lock-redis", "redis/RedisLockBackend", "MIN_LEASE_MILLIS = (\\d+);")),
-                        length(constant("lock-etcd", "etcd/EtcdLockBackend", declared)),
-                        length(constant("lock-zookeeper", "zookeeper/ZooKeeperLockBackend", declared)),
+                        length(constant("lock-redis", "RedisLockBackend", "MIN_LEASE_MILLIS = (\\d+);")),
+                        length(constant("lock-etcd", "EtcdLockBackend", declared)),
+                        length(constant("lock-zookeeper", "ZooKeeperLockBackend", declared)),
                         "10 s, or the servers' `session_ttl_min`",
                         length(databases),
                         length(databases),
-                        length(constant("lock-memcached", "memcached/MemcachedLockBackend", declared))));
+                        length(constant("lock-memcached", "MemcachedLockBackend", declared))));
     }
 
     @Test
     void backends_firstPollIsThatOfTheCode() {
         List<String> waiting = rows(Pages.text(Pages.ROOT.resolve("docs/backends.md")), "waiting"::equals)
                 .get(0);
-        String first = constant("lock-jdbc", "jdbc/ExpiringRowBackend", "POLL_MILLIS = (\\d+);");
+        String first = constant("lock-jdbc", "ExpiringRowBackend", "POLL_MILLIS = (\\d+);");
 
         assertThat(waiting.get(5)).contains("others poll, from " + first + " ms to 1 s");
     }
 
     private static String constant(String module, String type, String pattern) {
-        Matcher declared = Pattern.compile(pattern)
-                .matcher(Pages.text(Pages.ROOT.resolve(module + "/src/main/java/dev/holdfast/lock/" + type + ".java")));
+        Path file;
+        try (Stream<Path> files = Files.walk(Pages.ROOT.resolve(module + "/src/main/java"))) {
+            file = files.filter(each -> each.endsWith(type + ".java"))
+                    .findFirst()
+                    .orElseThrow();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        Matcher declared = Pattern.compile(pattern).matcher(Pages.text(file));
         assertThat(declared.find()).as("%s in %s", pattern, type).isTrue();
         return declared.group(1).replace("_", "");
     }

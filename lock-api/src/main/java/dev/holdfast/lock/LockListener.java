@@ -63,7 +63,8 @@ public interface LockListener {
      * for all readers of this client that share a grant.
      *
      * @param name the lock's name
-     * @param token the grant's fencing token @param detail what was observed
+     * @param token the grant's fencing token
+     * @param detail what was observed
      */
     default void suspect(String name, long token, String detail) {}
 

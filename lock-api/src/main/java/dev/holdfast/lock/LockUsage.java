@@ -57,7 +57,8 @@ public record LockUsage(String name, List<Holder> holders, List<Waiter> waiters)
      * @param thread the name of the thread that requested the lock
      * @param async true if that thread does not block, see {@link DistributedLock#acquireAsync}
      * @param lease true if it requested a {@link Lease}
-     * @param since when it began to wait, by this process's wall clock; for display only @param demand what it requested
+     * @param since when it began to wait, by this process's wall clock; for display only
+     * @param demand what it requested
      */
     public record Waiter(String thread, boolean async, boolean lease, Instant since, Demand demand) {}
 }

@@ -48,7 +48,8 @@ public record Identity(String who, String host, long pid) {
      * Describes a grant to this identity, for {@link LockBackend#holders}, or its entry in a queue.
      *
      * @param token as in {@link Grant#token()}
-     * @param since when it was granted, by the store's clock @param demand what it holds or waits for
+     * @param since when it was granted, by the store's clock
+     * @param demand what it holds or waits for
      * @param slot as in {@link Grant#slot()}
      * @return the holder
      */

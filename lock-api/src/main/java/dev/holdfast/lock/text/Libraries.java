@@ -46,7 +46,8 @@ public final class Libraries {
     /**
      * Explains a failure.
      *
-     * @param failure the linkage error @param loader the loader of the class that failed to link, or null for the system
+     * @param failure the linkage error
+     * @param loader the loader of the class that failed to link, or null for the system
      *     class loader
      * @return observation and remedy
      */

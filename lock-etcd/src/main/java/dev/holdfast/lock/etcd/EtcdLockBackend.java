@@ -180,7 +180,14 @@ public final class EtcdLockBackend implements LockBackend {
                 .thenApply(there -> there ? ReleaseResult.RELEASED : ReleaseResult.NOT_HELD));
     }
 
-    /** The number of retained entries of acquisitions that have not ended. */
+    /**
+     * The number of retained entries of acquisitions that have not ended.
+     *
+     * <p>For this module and its tests; not part of the API.
+     *
+     * @return the result
+     * @hidden
+     */
     public int size() {
         return acquisitions.size() + slots.names();
     }

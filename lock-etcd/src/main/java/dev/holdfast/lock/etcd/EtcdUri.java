@@ -18,6 +18,13 @@ public record EtcdUri(LockUri uri) {
     private static final Set<String> PARAMETERS = Set.of("prefix", "mode", "ca", "cert", "key", "authority");
     private static final int DEFAULT_PORT = 2379;
 
+    /**
+     * For this module and its tests; not part of the API.
+     *
+     * @param text see the type
+     * @return the result
+     * @hidden
+     */
     public static EtcdUri parse(String text) {
         LockUri uri = LockUri.parse(text, PARAMETERS);
         if (!SCHEMES.contains(uri.scheme())) {
@@ -51,7 +58,14 @@ public record EtcdUri(LockUri uri) {
         return uri.password().orElse(null);
     }
 
-    /** {@code host:port} each, not empty. */
+    /**
+     * {@code host:port} each, not empty.
+     *
+     * <p>For this module and its tests; not part of the API.
+     *
+     * @return the result
+     * @hidden
+     */
     public List<String> endpoints() {
         return uri.hosts().stream().map(host -> host.withPort(DEFAULT_PORT)).toList();
     }

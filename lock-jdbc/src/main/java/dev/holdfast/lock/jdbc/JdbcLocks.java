@@ -165,6 +165,7 @@ public final class JdbcLocks {
          * @param table a letter or {@code _}, then at most 62 letters, digits and {@code _}; optionally preceded by a schema
          *     of the same form and a dot. It is not quoted, so the database folds its case as usual. By default the strategy's
          *     own table, see {@link JdbcStrategy}
+         * @return this builder
          * @throws IllegalArgumentException if the name is not acceptable
          * @throws IllegalStateException if already set
          */
@@ -239,6 +240,13 @@ public final class JdbcLocks {
             return this;
         }
 
+        /**
+         * For this module and its tests; not part of the API.
+         *
+         * @param chosen see the type
+         * @return the result
+         * @hidden
+         */
         public LockBackend backend(LockClientOptions chosen) {
             LockTable kind = (strategy == null ? JdbcStrategy.VERSION : strategy).table();
             TableName name = table == null ? kind.defaultTable() : table;

@@ -32,7 +32,14 @@ public enum JdbcStrategy {
      */
     ROW_LOCK;
 
-    /** The strategy's table and its statements. */
+    /**
+     * The strategy's table and its statements.
+     *
+     * <p>For this module and its tests; not part of the API.
+     *
+     * @return the result
+     * @hidden
+     */
     public LockTable table() {
         return LockTable.valueOf(name());
     }

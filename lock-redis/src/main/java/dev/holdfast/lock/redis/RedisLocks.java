@@ -139,6 +139,13 @@ public final class RedisLocks {
         return redlockOf(clients.stream().map(ConnectionFactory::of).toList());
     }
 
+    /**
+     * For this module and its tests; not part of the API.
+     *
+     * @param masters see the type
+     * @return the result
+     * @hidden
+     */
     public static Builder redlockOf(List<ConnectionFactory> masters) {
         if (masters.size() < 3 || masters.size() > 31) {
             throw new IllegalArgumentException(
@@ -147,6 +154,13 @@ public final class RedisLocks {
         return new Builder(timeout -> masters, masters.stream().allMatch(ConnectionFactory::connects), true);
     }
 
+    /**
+     * For this module and its tests; not part of the API.
+     *
+     * @param factory see the type
+     * @return the result
+     * @hidden
+     */
     public static Builder builder(ConnectionFactory factory) {
         return new Builder(timeout -> List.of(factory), factory.connects(), false);
     }
@@ -292,7 +306,14 @@ public final class RedisLocks {
             return LockEngine.client(backend(), chosen);
         }
 
-        /** Connects, without the engine. */
+        /**
+         * Connects, without the engine.
+         *
+         * <p>For this module and its tests; not part of the API.
+         *
+         * @return the result
+         * @hidden
+         */
         public LockBackend backend() {
             LockClientOptions chosen = options == null ? LockClientOptions.defaults() : options;
             List<ConnectionFactory> opened = sources.apply(chosen.requestTimeout());
@@ -316,7 +337,16 @@ public final class RedisLocks {
         }
     }
 
-    /** Connects to one server, group or cluster. */
+    /**
+     * Connects to one server, group or cluster.
+     *
+     * <p>For this module and its tests; not part of the API.
+     *
+     * @param factory see the type
+     * @param settings see the type
+     * @return the result
+     * @hidden
+     */
     public static RedisLockBackend connect(ConnectionFactory factory, RedisSettings settings) {
         try {
             RedisCalls calls = new RedisCalls(factory);

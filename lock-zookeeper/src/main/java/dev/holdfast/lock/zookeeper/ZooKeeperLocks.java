@@ -43,6 +43,13 @@ public final class ZooKeeperLocks {
         return new Builder(client, false);
     }
 
+    /**
+     * For this module and its tests; not part of the API.
+     *
+     * @param client see the type
+     * @return the result
+     * @hidden
+     */
     public static Builder owning(CuratorFramework client) {
         return new Builder(client, true);
     }
@@ -124,7 +131,14 @@ public final class ZooKeeperLocks {
             return options == null ? LockClientOptions.defaults() : options;
         }
 
-        /** Creates the backend, without the engine. */
+        /**
+         * Creates the backend, without the engine.
+         *
+         * <p>For this module and its tests; not part of the API.
+         *
+         * @return the result
+         * @hidden
+         */
         public LockBackend backend() {
             if (client.getState() != CuratorFrameworkState.STARTED) {
                 throw new IllegalStateException(

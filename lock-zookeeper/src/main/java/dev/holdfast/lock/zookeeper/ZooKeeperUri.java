@@ -40,6 +40,13 @@ public record ZooKeeperUri(
     private static final int PORT = 2181;
     private static final int MAX_SESSION_MILLIS = 36 * 60 * 60 * 1_000;
 
+    /**
+     * For this module and its tests; not part of the API.
+     *
+     * @param text see the type
+     * @return the result
+     * @hidden
+     */
     public static ZooKeeperUri parse(String text) {
         LockUri uri = LockUri.parse(text, PARAMETERS);
         if (!SCHEMES.contains(uri.scheme())) {

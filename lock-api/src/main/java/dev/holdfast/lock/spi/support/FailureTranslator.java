@@ -107,7 +107,8 @@ public final class FailureTranslator {
     /**
      * Translates a stage's failure.
      *
-     * @param <T> the answer @param operation the operation, for the message of a failure; may be empty
+     * @param <T> the answer
+     * @param operation the operation, for the message of a failure; may be empty
      * @param stage the client's answer
      * @return a future that completes like the stage, with a translated failure
      */
@@ -127,8 +128,10 @@ public final class FailureTranslator {
      * Makes a request on this thread, for backends whose calls block, and translates its failure. A request that throws
      * {@link InterruptedException} must restore the thread's interrupt flag itself.
      *
-     * @param <T> the answer @param operation the operation, for the message of a failure; may be empty
-     * @param request the request @return a completed stage
+     * @param <T> the answer
+     * @param operation the operation, for the message of a failure; may be empty
+     * @param request the request
+     * @return a completed stage
      */
     public <T> CompletionStage<T> call(String operation, Callable<T> request) {
         try {

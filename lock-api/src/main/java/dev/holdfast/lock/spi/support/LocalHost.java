@@ -15,6 +15,7 @@ import java.util.concurrent.TimeoutException;
 
 /** This host's name, looked up once, and only if a client is created. */
 public final class LocalHost {
+    /** The name. */
     public static final String NAME = name(
             System.getenv(),
             List.of(Path.of("/proc/sys/kernel/hostname"), Path.of("/etc/hostname")),

@@ -12,6 +12,8 @@ public final class PercentCode {
     /**
      * Decodes percent-encoded text.
      *
+     * @param text the encoded text
+     * @return the text, which is UTF-8
      * @throws IllegalArgumentException if a percent sign is not followed by two hexadecimal digits, or the result is not
      *     UTF-8; the message does not repeat the text
      */
