@@ -161,7 +161,7 @@ class NumbersTest {
                 .isEqualTo(List.of(
                         "shortest lease",
                         length(constant("lock-redis", "RedisLockBackend", "MIN_LEASE_MILLIS = (\\d+);")),
-                        length(constant("lock-etcd", "EtcdLockBackend", declared)),
+                        length(constant("lock-etcd", "QueueProtocol", declared)),
                         length(constant("lock-zookeeper", "ZooKeeperLockBackend", declared)),
                         "10 s, or the servers' `session_ttl_min`",
                         length(databases),

@@ -35,7 +35,7 @@ public final class LocalTree {
     }
 
     /** The result of a request. */
-    record Outcome(Code code, String path, Stat stat, List<OpResult> results) {
+    public record Outcome(Code code, String path, Stat stat, List<OpResult> results) {
         static Outcome refused(Code code, String path) {
             return new Outcome(code, path, null, List.of());
         }
