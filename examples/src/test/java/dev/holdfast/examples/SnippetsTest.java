@@ -29,6 +29,7 @@ class SnippetsTest {
             import dev.holdfast.lock.*;
             import dev.holdfast.lock.engine.*;
             import dev.holdfast.lock.spi.*;
+            import dev.holdfast.lock.spi.support.*;
             import dev.holdfast.lock.consul.*;
             import dev.holdfast.lock.etcd.*;
             import dev.holdfast.lock.jdbc.*;
