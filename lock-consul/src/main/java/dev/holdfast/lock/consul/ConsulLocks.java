@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ConsulLocks {
     /** The default start of all keys. */
-    public static final String DEFAULT_PREFIX = "holdfast/";
+    static final String DEFAULT_PREFIX = "holdfast/";
 
     private static final Duration MAX_LOCK_DELAY = Duration.ofSeconds(60);
     private static final Duration DEFAULT_SESSION_TTL_MIN = Duration.ofSeconds(10);

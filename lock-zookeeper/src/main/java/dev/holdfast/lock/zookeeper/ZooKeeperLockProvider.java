@@ -88,17 +88,8 @@ public final class ZooKeeperLockProvider implements LockProvider {
         return config;
     }
 
-    /**
-     * Starts a framework and waits until it is connected.
-     *
-     * <p>For this module and its tests; not part of the API.
-     *
-     * @param address see the type
-     * @param options see the type
-     * @return the result
-     * @hidden
-     */
-    public static CuratorFramework start(ZooKeeperUri address, LockClientOptions options) {
+    /** Starts a framework and waits until it is connected. */
+    static CuratorFramework start(ZooKeeperUri address, LockClientOptions options) {
         return start(address, options, config(address), (client, event) -> {});
     }
 

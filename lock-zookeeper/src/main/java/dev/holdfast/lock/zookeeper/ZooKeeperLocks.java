@@ -43,14 +43,7 @@ public final class ZooKeeperLocks {
         return new Builder(client, false);
     }
 
-    /**
-     * For this module and its tests; not part of the API.
-     *
-     * @param client see the type
-     * @return the result
-     * @hidden
-     */
-    public static Builder owning(CuratorFramework client) {
+    static Builder owning(CuratorFramework client) {
         return new Builder(client, true);
     }
 
@@ -131,15 +124,8 @@ public final class ZooKeeperLocks {
             return options == null ? LockClientOptions.defaults() : options;
         }
 
-        /**
-         * Creates the backend, without the engine.
-         *
-         * <p>For this module and its tests; not part of the API.
-         *
-         * @return the result
-         * @hidden
-         */
-        public LockBackend backend() {
+        /** Creates the backend, without the engine. */
+        LockBackend backend() {
             if (client.getState() != CuratorFrameworkState.STARTED) {
                 throw new IllegalStateException(
                         "the CuratorFramework is " + client.getState() + "; start it before the lock client is built");

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * @param tls whether to encrypt
  * @param acl the owner of new nodes
  */
-public record ZooKeeperUri(
+record ZooKeeperUri(
         String connectString, String basePath, @Nullable String credentials, int sessionMillis, boolean tls, Acl acl) {
 
     /** The owner of new nodes. */
@@ -40,14 +40,7 @@ public record ZooKeeperUri(
     private static final int PORT = 2181;
     private static final int MAX_SESSION_MILLIS = 36 * 60 * 60 * 1_000;
 
-    /**
-     * For this module and its tests; not part of the API.
-     *
-     * @param text see the type
-     * @return the result
-     * @hidden
-     */
-    public static ZooKeeperUri parse(String text) {
+    static ZooKeeperUri parse(String text) {
         LockUri uri = LockUri.parse(text, PARAMETERS);
         if (!SCHEMES.contains(uri.scheme())) {
             throw uri.malformed("the scheme is not one of ZooKeeper; write zookeeper://");

@@ -7,7 +7,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.consul.ConsulFixture;
-import dev.holdfast.lock.consul.ConsulLocks;
 import dev.holdfast.lock.consul.internal.session.ConsulKeys;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.Identity;
@@ -78,7 +77,7 @@ final class RunbookTest {
     }
 
     private static ConsulLockBackend backend(ConsulServer server) {
-        return ConsulFixture.backend(server.agent().port(), new ConsulKeys(ConsulLocks.DEFAULT_PREFIX), null);
+        return ConsulFixture.backend(server.agent().port(), new ConsulKeys("holdfast/"), null);
     }
 
     private static void assertNobody(ConsulServer server, String command) {

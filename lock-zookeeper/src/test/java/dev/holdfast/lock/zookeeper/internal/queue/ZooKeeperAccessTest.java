@@ -24,9 +24,8 @@ import dev.holdfast.lock.testkit.server.network.FaultProxy;
 import dev.holdfast.lock.testkit.support.CanaryPassword;
 import dev.holdfast.lock.testkit.support.ConnectionTranscript;
 import dev.holdfast.lock.zookeeper.ZooKeeperFixture;
-import dev.holdfast.lock.zookeeper.ZooKeeperLockProvider;
+import dev.holdfast.lock.zookeeper.ZooKeeperInternals;
 import dev.holdfast.lock.zookeeper.ZooKeeperLocks;
-import dev.holdfast.lock.zookeeper.ZooKeeperUri;
 import dev.holdfast.lock.zookeeper.internal.session.SequentialNode;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -181,10 +180,10 @@ class ZooKeeperAccessTest {
                 ZooDefs.Perms.CREATE | ZooDefs.Perms.READ | ZooDefs.Perms.DELETE,
                 new Id("digest", DigestAuthenticationProvider.generateDigest(credentials))));
         fixture.administrator().create("/least", new byte[0], new ArrayList<>(least), CreateMode.PERSISTENT);
-        CuratorFramework framework = ZooKeeperLockProvider.start(
-                ZooKeeperUri.parse("zk://" + credentials + "@" + fixture.connectString()), OPTIONS);
-        try (ZooKeeperLockBackend backend = (ZooKeeperLockBackend)
-                ZooKeeperLocks.owning(framework).basePath("/least").acl(least).backend()) {
+        CuratorFramework framework =
+                ZooKeeperInternals.start("zk://" + credentials + "@" + fixture.connectString(), OPTIONS);
+        try (ZooKeeperLockBackend backend = ZooKeeperInternals.backend(
+                ZooKeeperInternals.owning(framework).basePath("/least").acl(least))) {
             Grant grant = acquire(backend, "name");
             BackendDriver waiter = BackendDriver.of(backend, "name");
             waiter.queueUp();
@@ -263,7 +262,7 @@ class ZooKeeperAccessTest {
         long before = timers(); // the timer of a creation below runs until the session time-out
         try (CuratorFramework framework = framework(fixture.connectString(), "")) {
             LockBackend backend =
-                    ZooKeeperLocks.builder(framework).basePath("/underway").backend();
+                    ZooKeeperInternals.backend(ZooKeeperLocks.builder(framework).basePath("/underway"));
             BackendDriver driver = BackendDriver.of(backend, request);
             String parent = "/underway/" + LockName.percentEncoded(request);
             Grant grant = driver.acquire();

@@ -10,6 +10,7 @@ import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import dev.holdfast.lock.zookeeper.LocalCurator;
 import dev.holdfast.lock.zookeeper.LocalTree;
 import dev.holdfast.lock.zookeeper.LocalZooKeeper;
+import dev.holdfast.lock.zookeeper.ZooKeeperInternals;
 import dev.holdfast.lock.zookeeper.ZooKeeperLocks;
 import dev.holdfast.lock.zookeeper.internal.acquisition.ZooKeeperAcquisition;
 import dev.holdfast.lock.zookeeper.internal.queue.ZooKeeperLockBackend;
@@ -40,11 +41,10 @@ public final class LocalClient implements AutoCloseable {
         LockClientOptions patient = LockClientOptions.builder()
                 .requestTimeout(Duration.ofSeconds(60))
                 .build();
-        this.backend = (ZooKeeperLockBackend)
-                (owned ? ZooKeeperLocks.owning(curator.framework()) : ZooKeeperLocks.builder(curator.framework()))
+        this.backend = ZooKeeperInternals.backend(
+                (owned ? ZooKeeperInternals.owning(curator.framework()) : ZooKeeperLocks.builder(curator.framework()))
                         .basePath("/b")
-                        .options(patient)
-                        .backend();
+                        .options(patient));
         backend.setGrantListener(new GrantListener() {
             @Override
             public void suspect(Grant grant, String detail) {
