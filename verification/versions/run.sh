@@ -208,6 +208,6 @@ verify_versions() {
   done < <(version_cells)
   echo
   cat "$folder/table"
-  "${JAVA_HOME:+$JAVA_HOME/bin/}java" bin/TestReport.java "$status" $modules || status=1
+  "${JAVA_HOME:+$JAVA_HOME/bin/}java" verification/tools/TestReport.java "$status" $modules || status=1
   return "$status"
 }

@@ -19,7 +19,7 @@ import javax.xml.stream.XMLStreamReader;
  * Reads Surefire's reports and prints what {@code bin/verify} ends with: a row for each fixture of the contract, a row for
  * each module, the tests that failed, were skipped or passed only when run a second time, and the counts.
  *
- * <pre>java bin/TestReport.java BUILD_STATUS MODULE…</pre>
+ * <pre>java verification/tools/TestReport.java BUILD_STATUS MODULE…</pre>
  *
  * Ends with 1 if the build failed, a test failed, none ran, or one was skipped that {@code .ci/allowed-skips} does not list.
  */
