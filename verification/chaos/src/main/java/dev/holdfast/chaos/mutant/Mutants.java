@@ -1,5 +1,11 @@
 package dev.holdfast.chaos.mutant;
 
+import dev.holdfast.broken.BrokenBackends;
+import dev.holdfast.broken.BrokenClients;
+import dev.holdfast.broken.BrokenHandOvers;
+import dev.holdfast.broken.BrokenRecipes;
+import dev.holdfast.broken.BrokenServers;
+import dev.holdfast.broken.BrokenShares;
 import dev.holdfast.chaos.fault.FaultKind;
 import dev.holdfast.chaos.history.Workload;
 import dev.holdfast.lock.LockClient;

@@ -1,4 +1,4 @@
-package dev.holdfast.chaos.mutant;
+package dev.holdfast.broken;
 
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.Lease;
@@ -19,11 +19,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** Elections and multi-locks with one thing wrong. */
-final class BrokenRecipes {
+public final class BrokenRecipes {
     private BrokenRecipes() {}
 
     /** A lease that seems to last half as long again, so that the leader is notified after its end. */
-    static LockClient leaderToldLate(LockClient client) {
+    public static LockClient leaderToldLate(LockClient client) {
         return new ForwardingClient(client) {
             @Override
             protected DistributedLock wrap(DistributedLock lock) {
@@ -38,7 +38,7 @@ final class BrokenRecipes {
     }
 
     /** A lease of which there seems to be so much left that the leader is interrupted at its very end. */
-    static LockClient leaderToldAtTheEnd(LockClient client) {
+    public static LockClient leaderToldAtTheEnd(LockClient client) {
         return new ForwardingClient(client) {
             @Override
             protected DistributedLock wrap(DistributedLock lock) {
@@ -101,7 +101,7 @@ final class BrokenRecipes {
     }
 
     /** Whoever does not get all locks keeps those that it has. */
-    static LockClient multiLockLeftHalf(LockClient client) {
+    public static LockClient multiLockLeftHalf(LockClient client) {
         return new ForwardingClient(client) {
             @Override
             public MultiLock lockAll(Collection<String> names, LockOptions options) {

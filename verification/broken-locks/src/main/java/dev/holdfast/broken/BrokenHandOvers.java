@@ -1,4 +1,4 @@
-package dev.holdfast.chaos.mutant;
+package dev.holdfast.broken;
 
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
@@ -17,11 +17,11 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Consumer;
 
 /** Backends that do one thing wrong when a lock is handed over to their waiters. */
-final class BrokenHandOvers {
+public final class BrokenHandOvers {
     private BrokenHandOvers() {}
 
     /** A lease that was handed over counts from its message, not from the attempt before. */
-    static LockBackend handedFromArrival(LockBackend backend) {
+    public static LockBackend handedFromArrival(LockBackend backend) {
         return new ForwardingBackend(backend) {
             @Override
             public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
@@ -56,7 +56,7 @@ final class BrokenHandOvers {
     }
 
     /** One of several waiters that give up dies instead: it stays in line, listens, and takes no notice. */
-    static LockBackend deadWaiters(LockBackend backend, int oneOf) {
+    public static LockBackend deadWaiters(LockBackend backend, int oneOf) {
         Set<OwnerId> dead = ConcurrentHashMap.newKeySet();
         Map<OwnerId, Ticket> waiting = new ConcurrentHashMap<>();
         return new ForwardingBackend(backend) {

@@ -1,4 +1,4 @@
-package dev.holdfast.lock.testkit.mutant;
+package dev.holdfast.broken;
 
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.HolderInfo;
@@ -12,34 +12,20 @@ import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.testkit.fault.ForwardingBackend;
 import java.util.List;
-import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.UnaryOperator;
 
 /** Backends that get shares or permits wrong. */
-final class BrokenDemands {
-    /** What was granted of each store, by whichever backend. */
-    private static final Map<MemoryStore, Set<Grant>> HELD = new ConcurrentHashMap<>();
-
+public final class BrokenDemands {
     private BrokenDemands() {}
 
-    static LockBackend readersBesideWriters(MemoryStore store, LockBackend backend) {
-        return asking(
-                backend,
-                id -> id.demand() instanceof Demand.Shared
-                        ? new AcquisitionId(id.name() + "~readers", id.owner(), id.demand())
-                        : id);
-    }
-
-    static LockBackend oneReader(MemoryStore store, LockBackend backend) {
+    public static LockBackend oneReader(MemoryStore store, LockBackend backend) {
         return asking(
                 backend, id -> id.demand() instanceof Demand.Shared ? new AcquisitionId(id.name(), id.owner()) : id);
     }
 
-    static LockBackend noLimit(MemoryStore store, LockBackend backend) {
+    public static LockBackend noLimit(MemoryStore store, LockBackend backend) {
         return asking(
                 backend,
                 id -> id.demand() instanceof Demand.Permits asked
@@ -49,7 +35,7 @@ final class BrokenDemands {
     }
 
     /** A client with another limit takes the store's, and says nothing. */
-    static LockBackend limitNotCompared(MemoryStore store, LockBackend backend) {
+    public static LockBackend limitNotCompared(MemoryStore store, LockBackend backend) {
         return new ForwardingBackend(backend) {
             @Override
             public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
@@ -68,7 +54,7 @@ final class BrokenDemands {
         };
     }
 
-    static LockBackend limitNotChanged(MemoryStore store, LockBackend backend) {
+    public static LockBackend limitNotChanged(MemoryStore store, LockBackend backend) {
         return new ForwardingBackend(backend) {
             @Override
             public CompletionStage<Integer> changeLimit(String name, int from, int to, long timeoutMillis) {
@@ -77,38 +63,7 @@ final class BrokenDemands {
         };
     }
 
-    /** What is released a second time takes another holder's permits with it. */
-    static LockBackend freedTwice(MemoryStore store, LockBackend backend) {
-        Set<Grant> held = HELD.computeIfAbsent(store, any -> ConcurrentHashMap.newKeySet());
-        return new ForwardingBackend(backend) {
-            @Override
-            public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
-                return super.tryAcquire(request).thenApply(answer -> {
-                    if (answer instanceof AcquireResult.Granted granted) {
-                        held.add(granted.grant());
-                    }
-                    return answer;
-                });
-            }
-
-            @Override
-            public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
-                if (!held.remove(grant)) {
-                    for (Grant other : held) {
-                        if (other.acquisition()
-                                        .name()
-                                        .equals(grant.acquisition().name())
-                                && held.remove(other)) {
-                            return super.release(other, timeoutMillis);
-                        }
-                    }
-                }
-                return super.release(grant, timeoutMillis);
-            }
-        };
-    }
-
-    static LockBackend oneSlot(MemoryStore store, LockBackend backend) {
+    public static LockBackend oneSlot(MemoryStore store, LockBackend backend) {
         return new ForwardingBackend(backend) {
             @Override
             public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
@@ -125,7 +80,7 @@ final class BrokenDemands {
         };
     }
 
-    static LockBackend firstReaderReleasesAll(MemoryStore store, LockBackend backend) {
+    public static LockBackend firstReaderReleasesAll(MemoryStore store, LockBackend backend) {
         return new ForwardingBackend(backend) {
             @Override
             public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
@@ -139,7 +94,7 @@ final class BrokenDemands {
         };
     }
 
-    static LockBackend oneHolderTold(MemoryStore store, LockBackend backend) {
+    public static LockBackend oneHolderTold(MemoryStore store, LockBackend backend) {
         return new ForwardingBackend(backend) {
             @Override
             public CompletionStage<List<HolderInfo>> holders(String name, long timeoutMillis) {

@@ -1,4 +1,4 @@
-package dev.holdfast.lock.testkit.mutant;
+package dev.holdfast.broken;
 
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.Lease;
@@ -16,33 +16,36 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiFunction;
 import java.util.function.UnaryOperator;
 
-/** Clients with one thing wrong. */
-final class BrokenClients {
+/** Clients with one thing wrong. Asynchronous leases are as they should be. */
+public final class BrokenClients {
     private BrokenClients() {}
 
-    static LockClient deadlineFromResponse(LockClient client) {
-        return withLocks(client, lock -> new ForwardingLock(lock) {
-            @Override
-            public Lease acquire() throws InterruptedException {
-                long sentNanos = System.nanoTime();
-                Lease lease = super.acquire();
-                long tripNanos = System.nanoTime() - sentNanos;
-                return new ForwardingLease(lease) {
-                    @Override
-                    public Duration remaining() {
-                        return super.remaining().plusNanos(tripNanos);
-                    }
-                };
-            }
+    public static LockClient deadlineFromResponse(LockClient client) {
+        return withLeases(client, (lock, lease) -> {
+            long untilNanos = System.nanoTime() + lock.options().lease().toNanos();
+            AtomicBoolean closed = new AtomicBoolean();
+            return new ForwardingLease(lease) {
+                @Override
+                public boolean isValid() {
+                    return !closed.get() && (super.isValid() || untilNanos - System.nanoTime() > 0);
+                }
+
+                @Override
+                public void close() {
+                    closed.set(true);
+                    super.close();
+                }
+            };
         });
     }
 
     /** Counts by a clock that was set back by an hour right after each grant. */
-    static LockClient wallClock(LockClient client) {
+    public static LockClient wallClock(LockClient client) {
         return withLeases(client, (lock, lease) -> {
             long deadlineMillis =
                     System.currentTimeMillis() + lock.options().lease().toMillis();
@@ -56,7 +59,7 @@ final class BrokenClients {
         });
     }
 
-    static LockClient lossNeverTold(LockClient client) {
+    public static LockClient lossNeverTold(LockClient client) {
         return withLeases(client, (lock, lease) -> new ForwardingLease(lease) {
             @Override
             public CompletionStage<LossReason> lost() {
@@ -65,7 +68,75 @@ final class BrokenClients {
         });
     }
 
-    static LockClient lossToldTwice(LockClient client) {
+    public static LockClient unlockSwallows(LockClient client) {
+        return withLocks(client, lock -> new ForwardingLock(lock) {
+            @Override
+            public void unlock() {
+                quietly(super::unlock);
+            }
+
+            @Override
+            protected Lease wrap(Lease lease) {
+                return new ForwardingLease(lease) {
+                    @Override
+                    public void close() {
+                        quietly(super::close);
+                    }
+                };
+            }
+        });
+    }
+
+    private static void quietly(Runnable action) {
+        try {
+            action.run();
+        } catch (LockException | IllegalMonitorStateException e) {
+            // This is what is wrong with it.
+        }
+    }
+
+    public static LockClient tokenOnReentry(LockClient client) {
+        return withLocks(client, lock -> new ForwardingLock(lock) {
+            private final AtomicInteger reentries = new AtomicInteger();
+
+            @Override
+            public boolean tryLock() {
+                reentries.addAndGet(isHeldByCurrentThread() ? 1 : 0);
+                return super.tryLock();
+            }
+
+            @Override
+            public Optional<Lease> held() {
+                int more = reentries.get();
+                return super.held().map(held -> new ForwardingLease(held) {
+                    @Override
+                    public long token() {
+                        return super.token() + more;
+                    }
+                });
+            }
+        });
+    }
+
+    public static LockClient tokenOfServerOnly(LockClient client) {
+        return withLeases(client, (lock, lease) -> new ForwardingLease(lease) {
+            @Override
+            public long token() {
+                return super.token() >> 10 << 10;
+            }
+        });
+    }
+
+    public static LockClient closeLeavesLocks(LockClient client) {
+        return new ForwardingClient(client) {
+            @Override
+            public void close() {
+                // This is what is wrong with it.
+            }
+        };
+    }
+
+    public static LockClient lossToldTwice(LockClient client) {
         return new ForwardingClient(client) {
             @Override
             public void addListener(LockListener listener) {
@@ -80,29 +151,7 @@ final class BrokenClients {
         };
     }
 
-    static LockClient tokenOnReentry(LockClient client) {
-        return withLocks(client, lock -> new ForwardingLock(lock) {
-            private final AtomicInteger reentries = new AtomicInteger();
-
-            @Override
-            public boolean tryLock() {
-                reentries.addAndGet(isHeldByCurrentThread() ? 1 : 0);
-                return super.tryLock();
-            }
-
-            @Override
-            protected Lease wrap(Lease held) {
-                return new ForwardingLease(held) {
-                    @Override
-                    public long token() {
-                        return super.token() + reentries.get();
-                    }
-                };
-            }
-        });
-    }
-
-    static LockClient leaseOwnedByItsThread(LockClient client) {
+    public static LockClient leaseOwnedByItsThread(LockClient client) {
         return withLocks(client, lock -> new ForwardingLock(lock) {
             @Override
             public Optional<Lease> tryAcquire() {
@@ -120,7 +169,7 @@ final class BrokenClients {
         };
     }
 
-    static LockClient viewReleases(LockClient client) {
+    public static LockClient viewReleases(LockClient client) {
         return withLocks(client, lock -> new ForwardingLock(lock) {
             @Override
             public Optional<Lease> held() {
@@ -129,29 +178,7 @@ final class BrokenClients {
         });
     }
 
-    static LockClient tokenOfServerOnly(LockClient client) {
-        return withLeases(client, (lock, lease) -> new ForwardingLease(lease) {
-            @Override
-            public long token() {
-                return super.token() >> 10 << 10;
-            }
-        });
-    }
-
-    static LockClient unlockSwallows(LockClient client) {
-        return withLocks(client, lock -> new ForwardingLock(lock) {
-            @Override
-            public void unlock() {
-                try {
-                    super.unlock();
-                } catch (LockException | IllegalMonitorStateException e) {
-                    // This is what is wrong with it.
-                }
-            }
-        });
-    }
-
-    static LockClient unlockByAnybody(LockClient client) {
+    public static LockClient unlockByAnybody(LockClient client) {
         Map<String, Lease> held = new ConcurrentHashMap<>();
         return withLocks(client, lock -> new ForwardingLock(lock) {
             @Override
@@ -170,7 +197,7 @@ final class BrokenClients {
         });
     }
 
-    static LockClient interruptIgnored(LockClient client) {
+    public static LockClient interruptIgnored(LockClient client) {
         return withLocks(client, lock -> new ForwardingLock(lock) {
             @Override
             public void lockInterruptibly() {
@@ -179,7 +206,7 @@ final class BrokenClients {
         });
     }
 
-    static LockClient flagForgotten(LockClient client) {
+    public static LockClient flagForgotten(LockClient client) {
         return withLocks(client, lock -> new ForwardingLock(lock) {
             @Override
             public void lock() {
@@ -189,22 +216,13 @@ final class BrokenClients {
         });
     }
 
-    static LockClient neverWaits(LockClient client) {
+    public static LockClient neverWaits(LockClient client) {
         return withLocks(client, lock -> new ForwardingLock(lock) {
             @Override
             public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
                 return super.tryLock(0, unit);
             }
         });
-    }
-
-    static LockClient closeLeavesLocks(LockClient client) {
-        return new ForwardingClient(client) {
-            @Override
-            public void close() {
-                // This is what is wrong with it.
-            }
-        };
     }
 
     private static LockClient withLocks(LockClient client, UnaryOperator<DistributedLock> wrap) {

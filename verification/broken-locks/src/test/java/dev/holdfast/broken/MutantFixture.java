@@ -1,4 +1,4 @@
-package dev.holdfast.lock.testkit.mutant;
+package dev.holdfast.broken;
 
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LockClient;
@@ -11,14 +11,17 @@ import dev.holdfast.lock.testkit.fixture.LockFixture;
 import java.time.Duration;
 import java.util.EnumSet;
 import java.util.Set;
+import java.util.function.Supplier;
 
 /** A memory store, seen through a mutant. */
 final class MutantFixture implements LockFixture {
     private final Mutant mutant;
     private final MemoryStore store = MemoryStore.create();
+    private final Supplier<LockBackend> server;
 
     MutantFixture(Mutant mutant) {
         this.mutant = mutant;
+        server = mutant.server().apply(store);
     }
 
     @Override
@@ -28,7 +31,7 @@ final class MutantFixture implements LockFixture {
 
     @Override
     public LockBackend newBackend() {
-        return mutant.backend().apply(store, store.newBackend());
+        return server.get();
     }
 
     @Override

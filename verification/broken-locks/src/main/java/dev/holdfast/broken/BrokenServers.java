@@ -1,4 +1,4 @@
-package dev.holdfast.chaos.mutant;
+package dev.holdfast.broken;
 
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.memory.MemoryStore;
@@ -22,12 +22,12 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 
 /** Servers with one thing wrong; each supplies what serves one connection. */
-final class BrokenServers {
+public final class BrokenServers {
     private static final long DAY_MILLIS = 86_400_000;
 
     private BrokenServers() {}
 
-    static Supplier<LockBackend> getThenSet(MemoryStore store) {
+    public static Supplier<LockBackend> getThenSet(MemoryStore store) {
         return () -> new ForwardingBackend(store.newBackend()) {
             @Override
             public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
@@ -41,7 +41,7 @@ final class BrokenServers {
         };
     }
 
-    static Supplier<LockBackend> releaseUnchecked(MemoryStore store) {
+    public static Supplier<LockBackend> releaseUnchecked(MemoryStore store) {
         return () -> new ForwardingBackend(store.newBackend()) {
             @Override
             public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
@@ -60,18 +60,18 @@ final class BrokenServers {
     }
 
     /** Whoever connects is sent to the one or the other. */
-    static Supplier<LockBackend> split(MemoryStore store) {
+    public static Supplier<LockBackend> split(MemoryStore store) {
         MemoryStore other = MemoryStore.create();
         AtomicInteger connections = new AtomicInteger();
         return () -> (connections.getAndIncrement() % 2 == 0 ? store : other).newBackend();
     }
 
-    static Supplier<LockBackend> fastClock(MemoryStore store) {
+    public static Supplier<LockBackend> fastClock(MemoryStore store) {
         MemoryStore fast = MemoryStore.create(() -> System.nanoTime() * 2);
         return fast::newBackend;
     }
 
-    static Supplier<LockBackend> endless(MemoryStore store) {
+    public static Supplier<LockBackend> endless(MemoryStore store) {
         return () -> new ForwardingBackend(store.newBackend()) {
             @Override
             public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
@@ -87,7 +87,7 @@ final class BrokenServers {
         };
     }
 
-    static Supplier<LockBackend> renewNothing(MemoryStore store) {
+    public static Supplier<LockBackend> renewNothing(MemoryStore store) {
         return () -> new ForwardingBackend(store.newBackend()) {
             @Override
             public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
@@ -101,7 +101,7 @@ final class BrokenServers {
         };
     }
 
-    static Supplier<LockBackend> renewFirst(MemoryStore store) {
+    public static Supplier<LockBackend> renewFirst(MemoryStore store) {
         return () -> new ForwardingBackend(store.newBackend()) {
             @Override
             public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
@@ -113,7 +113,7 @@ final class BrokenServers {
     }
 
     /** A repeated attempt puts the lock back on the lease of the first one, which may have ended since. */
-    static Supplier<LockBackend> movesBack(MemoryStore store) {
+    public static Supplier<LockBackend> movesBack(MemoryStore store) {
         Map<OwnerId, Long> ends = new ConcurrentHashMap<>();
         return () -> new ForwardingBackend(store.newBackend()) {
             @Override
@@ -137,7 +137,7 @@ final class BrokenServers {
     }
 
     /** A place that was lost with its connection is asked for again later, and keeps its number. */
-    static Supplier<LockBackend> tokenByArrival(MemoryStore store) {
+    public static Supplier<LockBackend> tokenByArrival(MemoryStore store) {
         Map<OwnerId, Long> arrivals = new ConcurrentHashMap<>();
         AtomicLong counter = new AtomicLong();
         return () -> new ForwardingBackend(store.newBackend()) {

@@ -1,7 +1,6 @@
-package dev.holdfast.lock.testkit.mutant;
+package dev.holdfast.broken;
 
 import dev.holdfast.lock.HolderInfo;
-import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.memory.MemoryStore;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
@@ -21,31 +20,32 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.BiFunction;
+import java.util.function.ToLongFunction;
 import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 
 /** Backends with one thing wrong. */
-final class BrokenBackends {
-    private static final AtomicLong COUNTER = new AtomicLong();
-
+public final class BrokenBackends {
     private BrokenBackends() {}
 
-    static LockBackend noOp(MemoryStore store, LockBackend backend) {
+    public static LockBackend noOp(LockBackend backend) {
+        AtomicLong tokens = new AtomicLong(System.currentTimeMillis());
         return new ForwardingBackend(backend) {
             @Override
             public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
                 return done(new AcquireResult.Granted(
-                        new Grant(request.acquisition(), COUNTER.incrementAndGet(), request.leaseMillis(), null)));
+                        new Grant(request.acquisition(), tokens.incrementAndGet(), request.leaseMillis(), null)));
             }
 
             @Override
             public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
-                return done(grants.stream()
-                        .<RenewResult>map(grant -> new RenewResult.Renewed(grant.leaseMillis()))
-                        .toList());
+                return done(renewed(grants));
             }
 
             @Override
@@ -55,106 +55,23 @@ final class BrokenBackends {
         };
     }
 
-    static LockBackend getThenSet(MemoryStore store, LockBackend backend) {
-        return new ForwardingBackend(backend) {
-            @Override
-            public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
-                String name = request.acquisition().name();
-                if (store.entries(name) > 0) {
-                    return super.tryAcquire(request);
-                }
-                LockSupport.parkNanos(3_000_000); // on a busy machine too, another one comes between
-                store.expire(name);
-                return super.tryAcquire(request);
-            }
-        };
-    }
-
-    static LockBackend releaseUnchecked(MemoryStore store, LockBackend backend) {
-        return new ForwardingBackend(backend) {
-            @Override
-            public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
-                String name = grant.acquisition().name();
-                boolean held = store.entries(name) > 0;
-                store.expire(name);
-                return done(held ? ReleaseResult.RELEASED : ReleaseResult.NOT_HELD);
-            }
-        };
-    }
-
-    static LockBackend renewUnchecked(MemoryStore store, LockBackend backend) {
-        return renewResults(
-                backend,
-                (grant, result) -> store.entries(grant.acquisition().name()) > 0
-                        ? new RenewResult.Renewed(grant.leaseMillis())
-                        : result);
-    }
-
-    static LockBackend renewResults(LockBackend backend, BiFunction<Grant, RenewResult, RenewResult> change) {
+    public static LockBackend renewIgnored(LockBackend backend) {
         return new ForwardingBackend(backend) {
             @Override
             public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
-                return super.renew(grants, timeoutMillis).thenApply(results -> {
-                    List<RenewResult> changed = new ArrayList<>();
-                    for (int i = 0; i < grants.size(); i++) {
-                        changed.add(change.apply(grants.get(i), results.get(i)));
-                    }
-                    return changed;
-                });
+                super.renew(grants, timeoutMillis);
+                return done(renewed(grants));
             }
         };
     }
 
-    static LockBackend renewNothing(MemoryStore store, LockBackend backend) {
-        return new ForwardingBackend(backend) {
-            @Override
-            public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
-                return done(grants.stream()
-                        .<RenewResult>map(
-                                grant -> store.entries(grant.acquisition().name()) > 0
-                                        ? new RenewResult.Renewed(grant.leaseMillis())
-                                        : new RenewResult.Lost(LossReason.EXPIRED, "gone"))
-                        .toList());
-            }
-        };
+    private static List<RenewResult> renewed(List<Grant> grants) {
+        return grants.stream()
+                .<RenewResult>map(grant -> new RenewResult.Renewed(grant.leaseMillis()))
+                .toList();
     }
 
-    static LockBackend renewFirst(MemoryStore store, LockBackend backend) {
-        return new ForwardingBackend(backend) {
-            @Override
-            public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
-                return super.renew(grants.subList(0, 1), timeoutMillis)
-                        .thenApply(results ->
-                                grants.stream().map(grant -> results.get(0)).toList());
-            }
-        };
-    }
-
-    static LockBackend endlessLease(MemoryStore store, LockBackend backend) {
-        return new ForwardingBackend(backend) {
-            @Override
-            public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
-                return super.tryAcquire(new AcquireRequest(
-                                request.acquisition(),
-                                86_400_000,
-                                request.waitMillis(),
-                                request.fair(),
-                                request.ticket(),
-                                request.timeoutMillis(),
-                                request.identity()))
-                        .thenApply(result -> result instanceof AcquireResult.Granted granted
-                                ? asAsked(granted.grant(), request.leaseMillis())
-                                : result);
-            }
-
-            private AcquireResult asAsked(Grant grant, long leaseMillis) {
-                return new AcquireResult.Granted(
-                        new Grant(grant.acquisition(), grant.token(), leaseMillis, grant.slot(), grant.handle()));
-            }
-        };
-    }
-
-    static LockBackend newOwnerEachTime(MemoryStore store, LockBackend backend) {
+    public static LockBackend newOwnerEachTime(LockBackend backend) {
         Map<OwnerId, OwnerId> latest = new ConcurrentHashMap<>();
         return new Renaming(backend) {
             @Override
@@ -174,14 +91,25 @@ final class BrokenBackends {
         };
     }
 
-    static LockBackend grantsToDead(MemoryStore store, LockBackend backend) {
+    private static AcquireRequest asking(AcquireRequest request, long waitMillis, @Nullable Ticket ticket) {
+        return new AcquireRequest(
+                request.acquisition(),
+                request.leaseMillis(),
+                waitMillis,
+                request.fair(),
+                ticket,
+                request.timeoutMillis(),
+                request.identity());
+    }
+
+    public static LockBackend grantsToDead(LockBackend backend) {
         Map<AcquisitionId, AcquireRequest> waiting = new ConcurrentHashMap<>();
         return new ForwardingBackend(backend) {
             @Override
             public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
                 return super.tryAcquire(request).whenComplete((attempt, failure) -> {
                     if (attempt instanceof AcquireResult.Busy busy && busy.ticket() != null) {
-                        waiting.put(request.acquisition(), withTicket(request, busy.ticket()));
+                        waiting.put(request.acquisition(), asking(request, request.waitMillis(), busy.ticket()));
                     }
                 });
             }
@@ -198,18 +126,7 @@ final class BrokenBackends {
         };
     }
 
-    private static AcquireRequest withTicket(AcquireRequest request, Ticket ticket) {
-        return new AcquireRequest(
-                request.acquisition(),
-                request.leaseMillis(),
-                request.waitMillis(),
-                request.fair(),
-                ticket,
-                request.timeoutMillis(),
-                request.identity());
-    }
-
-    static LockBackend waiterStays(MemoryStore store, LockBackend backend) {
+    public static LockBackend waiterStays(LockBackend backend) {
         Map<AcquisitionId, Boolean> waiting = new ConcurrentHashMap<>();
         return new ForwardingBackend(backend) {
             @Override
@@ -230,7 +147,109 @@ final class BrokenBackends {
         };
     }
 
-    static LockBackend grantStays(MemoryStore store, LockBackend backend) {
+    public static LockBackend releaseNothing(LockBackend backend) {
+        return new ForwardingBackend(backend) {
+            @Override
+            public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
+                return done(ReleaseResult.RELEASED);
+            }
+        };
+    }
+
+    /** As if whatever happens happened before it began to listen. */
+    public static LockBackend neverWoken(LockBackend backend) {
+        return new ForwardingBackend(backend) {
+            @Override
+            public Subscription subscribe(Ticket ticket, Runnable onMaybeFree) {
+                return super.subscribe(ticket, () -> {});
+            }
+        };
+    }
+
+    /** No queue: a waiter tries again after some time. */
+    public static LockBackend disorder(LockBackend backend) {
+        return new ForwardingBackend(backend) {
+            @Override
+            public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+                return super.tryAcquire(asking(request, 0, null))
+                        .thenApply(attempt -> attempt instanceof AcquireResult.Busy busy && request.waitMillis() > 0
+                                ? new AcquireResult.Busy(busy.remainingMillis(), new NoPlace())
+                                : attempt);
+            }
+
+            @Override
+            public Subscription subscribe(Ticket ticket, Runnable onMaybeFree) {
+                AtomicBoolean open = new AtomicBoolean(true);
+                Executor later = CompletableFuture.delayedExecutor(
+                        ThreadLocalRandom.current().nextInt(20, 400), TimeUnit.MILLISECONDS);
+                later.execute(() -> {
+                    if (open.get()) {
+                        onMaybeFree.run();
+                    }
+                });
+                return () -> open.set(false);
+            }
+        };
+    }
+
+    private record NoPlace() implements Ticket {}
+
+    public static LockBackend tokenReset(LockBackend backend) {
+        return tokens(backend, grant -> 1 + grant.token() % 7);
+    }
+
+    public static LockBackend tokenShared(LockBackend backend) {
+        return tokens(backend, grant -> Math.max(1, grant.token() / 4));
+    }
+
+    private static LockBackend tokens(LockBackend backend, ToLongFunction<Grant> token) {
+        return new ForwardingBackend(backend) {
+            @Override
+            public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+                return super.tryAcquire(request).thenApply(attempt -> {
+                    if (attempt instanceof AcquireResult.Granted granted) {
+                        Grant grant = granted.grant();
+                        return new AcquireResult.Granted(new Grant(
+                                grant.acquisition(), token.applyAsLong(grant), grant.leaseMillis(), grant.handle()));
+                    }
+                    return attempt;
+                });
+            }
+        };
+    }
+
+    private static CompletionStage<Void> nothing() {
+        return CompletableFuture.runAsync(() -> {}, Runnable::run);
+    }
+
+    private static <T> CompletionStage<T> done(T value) {
+        return CompletableFuture.completedStage(value);
+    }
+
+    public static LockBackend renewUnchecked(MemoryStore store, LockBackend backend) {
+        return renewResults(
+                backend,
+                (grant, result) -> store.entries(grant.acquisition().name()) > 0
+                        ? new RenewResult.Renewed(grant.leaseMillis())
+                        : result);
+    }
+
+    public static LockBackend renewResults(LockBackend backend, BiFunction<Grant, RenewResult, RenewResult> change) {
+        return new ForwardingBackend(backend) {
+            @Override
+            public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
+                return super.renew(grants, timeoutMillis).thenApply(results -> {
+                    List<RenewResult> changed = new ArrayList<>();
+                    for (int i = 0; i < grants.size(); i++) {
+                        changed.add(change.apply(grants.get(i), results.get(i)));
+                    }
+                    return changed;
+                });
+            }
+        };
+    }
+
+    public static LockBackend grantStays(MemoryStore store, LockBackend backend) {
         Map<AcquisitionId, Boolean> granted = new ConcurrentHashMap<>();
         return new ForwardingBackend(backend) {
             @Override
@@ -249,7 +268,7 @@ final class BrokenBackends {
         };
     }
 
-    static LockBackend alwaysQueues(MemoryStore store, LockBackend backend) {
+    public static LockBackend alwaysQueues(MemoryStore store, LockBackend backend) {
         return new ForwardingBackend(backend) {
             @Override
             public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
@@ -269,7 +288,7 @@ final class BrokenBackends {
         };
     }
 
-    static LockBackend watchAfterCheck(MemoryStore store, LockBackend backend) {
+    public static LockBackend watchAfterCheck(MemoryStore store, LockBackend backend) {
         return new ForwardingBackend(backend) {
             @Override
             public Subscription subscribe(Ticket ticket, Runnable onMaybeFree) {
@@ -286,7 +305,7 @@ final class BrokenBackends {
     }
 
     /** Whoever asks when the lock is free gets it, past the queue. */
-    static LockBackend barging(MemoryStore store, LockBackend backend) {
+    public static LockBackend barging(MemoryStore store, LockBackend backend) {
         return new ForwardingBackend(backend) {
             @Override
             public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
@@ -311,43 +330,7 @@ final class BrokenBackends {
         };
     }
 
-    private record NoPlace() implements Ticket {}
-
-    static LockBackend tokenReset(MemoryStore store, LockBackend backend) {
-        return new Tokens(backend) {
-            @Override
-            long token(Grant grant) {
-                return 1;
-            }
-        };
-    }
-
-    static LockBackend tokenConstant(MemoryStore store, LockBackend backend) {
-        return new Tokens(backend) {
-            @Override
-            long token(Grant grant) {
-                return Math.max(1, grant.token() / 2);
-            }
-        };
-    }
-
-    static LockBackend tokenByArrival(MemoryStore store, LockBackend backend) {
-        Map<OwnerId, Long> arrivals = new ConcurrentHashMap<>();
-        return new Tokens(backend) {
-            @Override
-            public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
-                arrivals.computeIfAbsent(request.acquisition().owner(), any -> COUNTER.incrementAndGet());
-                return super.tryAcquire(request);
-            }
-
-            @Override
-            long token(Grant grant) {
-                return arrivals.getOrDefault(grant.acquisition().owner(), 1L);
-            }
-        };
-    }
-
-    static LockBackend names(LockBackend backend, UnaryOperator<String> change) {
+    public static LockBackend names(LockBackend backend, UnaryOperator<String> change) {
         return new Renaming(backend) {
             @Override
             AcquisitionId toServer(AcquisitionId acquisition) {
@@ -361,7 +344,7 @@ final class BrokenBackends {
         };
     }
 
-    static LockBackend staleHolder(MemoryStore store, LockBackend backend) {
+    public static LockBackend staleHolder(MemoryStore store, LockBackend backend) {
         Map<String, HolderInfo> last = new ConcurrentHashMap<>();
         return new ForwardingBackend(backend) {
             @Override
@@ -379,35 +362,6 @@ final class BrokenBackends {
                         .thenApply(holder -> holder.or(() -> Optional.ofNullable(last.get(name))));
             }
         };
-    }
-
-    private static CompletionStage<Void> nothing() {
-        return CompletableFuture.runAsync(() -> {}, Runnable::run);
-    }
-
-    private static <T> CompletionStage<T> done(T value) {
-        return CompletableFuture.completedStage(value);
-    }
-
-    /** Changes tokens before they reach the client; the store goes by owners. */
-    private abstract static class Tokens extends ForwardingBackend {
-        Tokens(LockBackend delegate) {
-            super(delegate);
-        }
-
-        abstract long token(Grant grant);
-
-        @Override
-        public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
-            return super.tryAcquire(request).thenApply(attempt -> {
-                if (attempt instanceof AcquireResult.Granted granted) {
-                    Grant grant = granted.grant();
-                    return new AcquireResult.Granted(new Grant(
-                            grant.acquisition(), token(grant), grant.leaseMillis(), grant.slot(), grant.handle()));
-                }
-                return attempt;
-            });
-        }
     }
 
     /** Calls acquisitions by another name or owner on the server. */

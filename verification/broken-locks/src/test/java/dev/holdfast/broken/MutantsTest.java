@@ -1,4 +1,4 @@
-package dev.holdfast.lock.testkit.mutant;
+package dev.holdfast.broken;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,4 +1,4 @@
-package dev.holdfast.chaos.mutant;
+package dev.holdfast.broken;
 
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.memory.MemoryStore;
@@ -26,13 +26,13 @@ import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /** Servers that do one thing wrong with shares or permits; each supplies what serves one connection. */
-final class BrokenShares {
+public final class BrokenShares {
     private static final long READS_NANOS = 1_500_000_000L;
 
     private BrokenShares() {}
 
     /** Readers do not wait, and no client waits for readers. */
-    static Supplier<LockBackend> readersBesideWriters(MemoryStore store) {
+    public static Supplier<LockBackend> readersBesideWriters(MemoryStore store) {
         MemoryStore readers = MemoryStore.create();
         return () -> new Aside(
                 store.newBackend(),
@@ -41,7 +41,7 @@ final class BrokenShares {
     }
 
     /** A writer has no place in line while there are readers, and is notified when there are none. */
-    static Supplier<LockBackend> readersPass(MemoryStore store) {
+    public static Supplier<LockBackend> readersPass(MemoryStore store) {
         Map<String, Map<OwnerId, Long>> readers = new ConcurrentHashMap<>();
         Map<String, Map<OwnerId, Runnable>> writers = new ConcurrentHashMap<>();
         return () -> new ForwardingBackend(store.newBackend()) {
@@ -112,7 +112,7 @@ final class BrokenShares {
     private record Aloof(AcquisitionId acquisition) implements Ticket {}
 
     /** The first process that asks counts its own permits and no others. */
-    static Supplier<LockBackend> limitIgnored(MemoryStore store) {
+    public static Supplier<LockBackend> limitIgnored(MemoryStore store) {
         MemoryStore own = MemoryStore.create();
         AtomicReference<String> first = new AtomicReference<>();
         return () -> new Aside(store.newBackend(), own.newBackend(), request -> {
@@ -123,7 +123,7 @@ final class BrokenShares {
     }
 
     /** A release also gives back the permits of another holder, which is not notified. */
-    static Supplier<LockBackend> freedTwice(MemoryStore store) {
+    public static Supplier<LockBackend> freedTwice(MemoryStore store) {
         Map<String, ConcurrentLinkedQueue<Grant>> held = new ConcurrentHashMap<>();
         Set<OwnerId> robbed = ConcurrentHashMap.newKeySet();
         return () -> new ForwardingBackend(store.newBackend()) {

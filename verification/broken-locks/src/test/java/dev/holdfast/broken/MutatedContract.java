@@ -1,4 +1,4 @@
-package dev.holdfast.lock.testkit.mutant;
+package dev.holdfast.broken;
 
 import dev.holdfast.lock.testkit.LockContract;
 import dev.holdfast.lock.testkit.fixture.LockFixture;
