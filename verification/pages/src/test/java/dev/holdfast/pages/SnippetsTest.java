@@ -1,4 +1,4 @@
-package dev.holdfast.examples;
+package dev.holdfast.pages;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -93,7 +93,7 @@ class SnippetsTest {
                 folder.toString(),
                 "-cp",
                 System.getProperty("java.class.path")));
-        try (Stream<Path> files = Files.walk(Path.of("src/main/java"))) {
+        try (Stream<Path> files = Files.walk(Path.of("../../examples/src/main/java"))) {
             files.filter(file -> file.toString().endsWith(".java"))
                     .map(Path::toString)
                     .forEach(arguments::add);

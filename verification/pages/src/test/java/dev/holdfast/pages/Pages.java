@@ -1,4 +1,4 @@
-package dev.holdfast.examples;
+package dev.holdfast.pages;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -16,7 +16,7 @@ import java.util.regex.Pattern;
 
 /** The repository's pages of documentation. */
 final class Pages {
-    static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
+    static final Path ROOT = Path.of("../..").toAbsolutePath().normalize();
 
     private static final Set<String> NOT_OURS = Set.of("target", ".git", "node_modules", "work");
     private static final Pattern BLOCK = Pattern.compile("(?ms)^```.*?^```");

@@ -1,4 +1,4 @@
-package dev.holdfast.examples;
+package dev.holdfast.pages;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,4 +1,4 @@
-package dev.holdfast.examples;
+package dev.holdfast.pages;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 
 /** What the bill of materials provides: all modules, and one Netty under them. */
 class BomTest {
-    private static final Path ROOT = Path.of("..");
+    private static final Path ROOT = Path.of("../..");
 
     @Test
     void netty_isTheOneThatIsTested() throws IOException {
@@ -52,7 +52,7 @@ class BomTest {
 
     @Test
     void install_installsWhatTheBillOfMaterialsNames() throws IOException, InterruptedException {
-        Process list = new ProcessBuilder("bash", "../bin/install", "--list").start();
+        Process list = new ProcessBuilder("bash", "../../bin/install", "--list").start();
         List<String> installed = new String(list.getInputStream().readAllBytes(), StandardCharsets.UTF_8)
                 .lines()
                 .map(module -> module.replaceFirst(".*/", ""))
