@@ -8,4 +8,4 @@ import io.etcd.jetcd.Client;
  * @param client the client
  * @param afterClose closes the client if the backend owns it
  */
-public record EtcdConnection(Client client, Runnable afterClose) {}
+record EtcdConnection(Client client, Runnable afterClose) {}

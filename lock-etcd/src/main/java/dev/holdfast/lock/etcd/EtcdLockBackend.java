@@ -59,7 +59,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** The lock backend on etcd: see {@link QueueProtocol}, {@link SharedLeasePool} and {@link EtcdAcquisition}. */
-public final class EtcdLockBackend implements LockBackend {
+final class EtcdLockBackend implements LockBackend {
     private static final Logger LOG = LoggerFactory.getLogger(EtcdLockBackend.class);
     private static final long MAX_CLOSE_MILLIS = 2_000;
     /** Time limit of removals after a loss and of revocations at a close; no caller waits for them. */
@@ -180,15 +180,8 @@ public final class EtcdLockBackend implements LockBackend {
                 .thenApply(there -> there ? ReleaseResult.RELEASED : ReleaseResult.NOT_HELD));
     }
 
-    /**
-     * The number of retained entries of acquisitions that have not ended.
-     *
-     * <p>For this module and its tests; not part of the API.
-     *
-     * @return the result
-     * @hidden
-     */
-    public int size() {
+    /** The number of retained entries of acquisitions that have not ended. */
+    int size() {
         return acquisitions.size() + slots.names();
     }
 

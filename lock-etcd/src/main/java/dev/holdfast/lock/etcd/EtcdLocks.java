@@ -51,14 +51,7 @@ public final class EtcdLocks {
         return new Builder(new EtcdConnection(client, () -> {}));
     }
 
-    /**
-     * For this module and its tests; not part of the API.
-     *
-     * @param connection see the type
-     * @return the result
-     * @hidden
-     */
-    public static Builder builder(EtcdConnection connection) {
+    static Builder builder(EtcdConnection connection) {
         return new Builder(connection);
     }
 
@@ -75,15 +68,7 @@ public final class EtcdLocks {
         return recommended(builder, Duration.ofSeconds(10));
     }
 
-    /**
-     * For this module and its tests; not part of the API.
-     *
-     * @param builder see the type
-     * @param callTimeout see the type
-     * @return the result
-     * @hidden
-     */
-    public static ClientBuilder recommended(ClientBuilder builder, Duration callTimeout) {
+    static ClientBuilder recommended(ClientBuilder builder, Duration callTimeout) {
         return settings(builder).interceptor(new DeadlineInterceptor(callTimeout));
     }
 
@@ -119,17 +104,8 @@ public final class EtcdLocks {
         return builder.interceptor(new Authentication(Objects.requireNonNull(credentials, "credentials")));
     }
 
-    /**
-     * The same, for a client that serves locks only: see {@link DirectExecutorInterceptor} and {@link DeadlineInterceptor}.
-     *
-     * <p>For this module and its tests; not part of the API.
-     *
-     * @param builder see the type
-     * @param callTimeout see the type
-     * @return the result
-     * @hidden
-     */
-    public static ClientBuilder dedicated(ClientBuilder builder, Duration callTimeout) {
+    /** The same, for a client that serves locks only: see {@link DirectExecutorInterceptor} and {@link DeadlineInterceptor}. */
+    static ClientBuilder dedicated(ClientBuilder builder, Duration callTimeout) {
         return settings(builder)
                 .interceptor(new DeadlineInterceptor(callTimeout))
                 .interceptor(new DirectExecutorInterceptor())
@@ -222,15 +198,8 @@ public final class EtcdLocks {
             return options == null ? LockClientOptions.defaults() : options;
         }
 
-        /**
-         * Creates the backend without the engine.
-         *
-         * <p>For this module and its tests; not part of the API.
-         *
-         * @return the result
-         * @hidden
-         */
-        public LockBackend backend() {
+        /** Creates the backend without the engine. */
+        LockBackend backend() {
             return new EtcdLockBackend(
                     connection,
                     prefix == null ? DEFAULT_PREFIX : prefix,

@@ -12,20 +12,13 @@ import org.jspecify.annotations.Nullable;
  *
  * @param uri its parts
  */
-public record EtcdUri(LockUri uri) {
+record EtcdUri(LockUri uri) {
     static final Set<String> SCHEMES = Set.of("etcd", "etcds");
 
     private static final Set<String> PARAMETERS = Set.of("prefix", "mode", "ca", "cert", "key", "authority");
     private static final int DEFAULT_PORT = 2379;
 
-    /**
-     * For this module and its tests; not part of the API.
-     *
-     * @param text see the type
-     * @return the result
-     * @hidden
-     */
-    public static EtcdUri parse(String text) {
+    static EtcdUri parse(String text) {
         LockUri uri = LockUri.parse(text, PARAMETERS);
         if (!SCHEMES.contains(uri.scheme())) {
             throw uri.malformed("the scheme is not one of etcd; write etcd:// or, encrypted, etcds://");
@@ -58,15 +51,8 @@ public record EtcdUri(LockUri uri) {
         return uri.password().orElse(null);
     }
 
-    /**
-     * {@code host:port} each, not empty.
-     *
-     * <p>For this module and its tests; not part of the API.
-     *
-     * @return the result
-     * @hidden
-     */
-    public List<String> endpoints() {
+    /** {@code host:port} each, not empty. */
+    List<String> endpoints() {
         return uri.hosts().stream().map(host -> host.withPort(DEFAULT_PORT)).toList();
     }
 

@@ -177,7 +177,7 @@ final class EtcdLockBackendTest extends ScriptedBackend {
     void leaseThatEnds_isALoss_reportedOnce_andNothingIsKept() {
         listen();
         Grant grant = granted(driver(backend), 7, 10);
-        assertThat(backend.size()).isEqualTo(2);
+        assertThat(EtcdInternals.size(backend)).isEqualTo(2);
         var renewed = backend.renew(List.of(grant), 60_000);
         etcd.next("timeToLive").answers(ScriptedEtcd.lives(-1));
         etcd.next("keepAliveOnce").fails(Status.NOT_FOUND);
@@ -185,7 +185,7 @@ final class EtcdLockBackendTest extends ScriptedBackend {
         assertThat(BackendDriver.answer(renewed)).singleElement().isInstanceOf(RenewResult.Lost.class);
 
         assertThat(lost).containsExactly("10 REVOKED etcd lease 7: etcd no longer has the lease: expired or revoked");
-        assertThat(backend.size()).isZero();
+        assertThat(EtcdInternals.size(backend)).isZero();
         assertThat(etcd.count("txn")).as("nothing must be removed").isEqualTo(1);
     }
 
@@ -243,12 +243,12 @@ final class EtcdLockBackendTest extends ScriptedBackend {
         CompletionStage<Void> abandoned = backend.abandon(waiter.acquisition(), 60_000);
         etcd.next("txn").fails(Status.UNAVAILABLE);
         assertThatThrownBy(() -> BackendDriver.answer(abandoned)).isInstanceOf(LockUnavailableException.class);
-        assertThat(backend.size()).isEqualTo(4);
+        assertThat(EtcdInternals.size(backend)).isEqualTo(4);
 
         BackendDriver.of(backend, "third", LEASE).send(0);
         etcd.nextPut().fails(Status.NOT_FOUND); // that lease is gone
 
-        assertThat(backend.size()).as("the third one's").isEqualTo(2);
+        assertThat(EtcdInternals.size(backend)).as("the third one's").isEqualTo(2);
     }
 
     /** Other locks would keep its lease alive, and the key with it; a refusal may be put right, and is repeated. */

@@ -5,6 +5,7 @@ import dev.holdfast.lock.etcd.internal.acquisition.TestAcquisitions;
 import dev.holdfast.lock.etcd.internal.client.ScriptedEtcd;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.api.KeyValue;
@@ -22,9 +23,9 @@ public abstract class ScriptedBackend {
 
     public final ScriptedEtcd etcd = new ScriptedEtcd();
     public final AtomicReference<Runnable> afterClose = new AtomicReference<>(() -> {});
-    public final EtcdLockBackend backend = backend(EtcdMode.QUEUE);
+    public final LockBackend backend = backend(EtcdMode.QUEUE);
 
-    EtcdLockBackend backend(EtcdMode mode) {
+    LockBackend backend(EtcdMode mode) {
         Runnable end = () -> Objects.requireNonNull(afterClose.get()).run();
         return new EtcdLockBackend(new EtcdConnection(etcd.client(), end), "b/", mode, Duration.ofMinutes(1));
     }
@@ -36,7 +37,7 @@ public abstract class ScriptedBackend {
         etcd.close();
     }
 
-    public static BackendDriver driver(EtcdLockBackend backend) {
+    public static BackendDriver driver(LockBackend backend) {
         return BackendDriver.of(backend, TestAcquisitions.NAME, LEASE);
     }
 

@@ -11,6 +11,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.etcd.EtcdFixture;
+import dev.holdfast.lock.etcd.EtcdInternals;
 import dev.holdfast.lock.etcd.EtcdLocks;
 import dev.holdfast.lock.etcd.OneEtcd;
 import dev.holdfast.lock.etcd.internal.client.EtcdKeys;
@@ -63,7 +64,7 @@ final class EtcdKeyReuseTest extends OneEtcd {
                 FaultProxy fast = FaultProxy.to("127.0.0.1", port);
                 Client client = EtcdFixture.patientClient(slow, fast);
                 LockBackend backend =
-                        EtcdLocks.builder(client).prefix(EtcdFixture.PREFIX).backend()) {
+                        EtcdInternals.backend(EtcdLocks.builder(client).prefix(EtcdFixture.PREFIX))) {
             await().atMost(PATIENCE).until(() -> {
                 acquire(backend, newName(), LEASE);
                 return slow.connections() > 0 && fast.connections() > 0;

@@ -9,8 +9,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.etcd.EtcdCloseTest;
-import dev.holdfast.lock.etcd.EtcdConnection;
-import dev.holdfast.lock.etcd.EtcdLocks;
+import dev.holdfast.lock.etcd.EtcdInternals;
 import dev.holdfast.lock.etcd.OneEtcd;
 import dev.holdfast.lock.etcd.internal.client.EtcdKeys;
 import dev.holdfast.lock.spi.AcquireResult;
@@ -160,9 +159,7 @@ final class EtcdLeaseEndTest extends OneEtcd {
                 .endpoints("http://127.0.0.1:" + fixture.proxy().port())
                 .namespace(EtcdKeys.bytes("b/"))
                 .build();
-        try (LockBackend backend = EtcdLocks.builder(new EtcdConnection(client, client::close))
-                .prefix("b/")
-                .backend()) {
+        try (LockBackend backend = EtcdInternals.owner(client, "b/")) {
             Grant shorter = acquire(backend, "a", LEASE);
             Grant longer = acquire(backend, "b/b/a", LEASE);
             ByteSequence key =

@@ -3,9 +3,8 @@ package dev.holdfast.lock.etcd.internal.acquisition;
 import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.acquire;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.lock.etcd.EtcdConnection;
 import dev.holdfast.lock.etcd.EtcdFixture;
-import dev.holdfast.lock.etcd.EtcdLocks;
+import dev.holdfast.lock.etcd.EtcdInternals;
 import dev.holdfast.lock.etcd.internal.client.EtcdKeys;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
@@ -50,15 +49,13 @@ final class EtcdManyLocksTest {
     }
 
     private LockBackend inNamespace() {
-        Client client = EtcdLocks.dedicated(
+        Client client = EtcdInternals.dedicated(
                         Client.builder()
                                 .endpoints(fixture.server().endpoints().get(0))
                                 .namespace(EtcdKeys.bytes("some/where/")),
                         Duration.ofMinutes(1))
                 .build();
-        return EtcdLocks.builder(new EtcdConnection(client, client::close))
-                .prefix(EtcdFixture.PREFIX)
-                .backend();
+        return EtcdInternals.owner(client, EtcdFixture.PREFIX);
     }
 
     private static List<Grant> grants(LockBackend backend, int count, String names, long lease) throws Exception {

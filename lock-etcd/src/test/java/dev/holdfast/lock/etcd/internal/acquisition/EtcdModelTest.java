@@ -7,8 +7,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.etcd.EtcdConnection;
 import dev.holdfast.lock.etcd.EtcdFixture;
+import dev.holdfast.lock.etcd.EtcdInternals;
 import dev.holdfast.lock.etcd.EtcdLocks;
 import dev.holdfast.lock.etcd.EtcdWire;
 import dev.holdfast.lock.etcd.internal.client.EtcdSteps;
@@ -84,9 +84,7 @@ public final class EtcdModelTest {
                             .endpoints(fixture.server().endpoints().get(0))
                             .interceptor(wire))
                     .build();
-            this.backend = EtcdLocks.builder(new EtcdConnection(client, client::close))
-                    .prefix(EtcdFixture.PREFIX)
-                    .backend();
+            this.backend = EtcdInternals.owner(client, EtcdFixture.PREFIX);
             this.driver = BackendDriver.of(backend, name, LEASE);
         }
 

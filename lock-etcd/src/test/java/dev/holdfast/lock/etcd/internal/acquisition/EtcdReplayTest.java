@@ -8,8 +8,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.Demand;
-import dev.holdfast.lock.etcd.EtcdConnection;
 import dev.holdfast.lock.etcd.EtcdFixture;
+import dev.holdfast.lock.etcd.EtcdInternals;
 import dev.holdfast.lock.etcd.EtcdLocks;
 import dev.holdfast.lock.etcd.EtcdMode;
 import dev.holdfast.lock.spi.Grant;
@@ -90,10 +90,7 @@ final class EtcdReplayTest {
                         .endpoints(fixture.server().endpoints().get(0))
                         .interceptor(recorder))
                 .build();
-        return EtcdLocks.builder(new EtcdConnection(client, client::close))
-                .prefix(EtcdFixture.PREFIX)
-                .mode(mode)
-                .backend();
+        return EtcdInternals.owner(client, EtcdFixture.PREFIX, mode);
     }
 
     private List<KeyValue> replayed(Recorder recorder) throws Exception {

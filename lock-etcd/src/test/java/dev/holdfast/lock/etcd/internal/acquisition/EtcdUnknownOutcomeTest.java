@@ -12,7 +12,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.etcd.EtcdFixture;
-import dev.holdfast.lock.etcd.EtcdLockBackend;
+import dev.holdfast.lock.etcd.EtcdInternals;
 import dev.holdfast.lock.etcd.EtcdLocks;
 import dev.holdfast.lock.etcd.EtcdWire;
 import dev.holdfast.lock.etcd.OneEtcd;
@@ -136,7 +136,7 @@ final class EtcdUnknownOutcomeTest extends OneEtcd {
                 FaultProxy fast = FaultProxy.to("127.0.0.1", port);
                 Client client = EtcdFixture.patientClient(slow, fast);
                 LockBackend backend =
-                        EtcdLocks.builder(client).prefix(EtcdFixture.PREFIX).backend()) {
+                        EtcdInternals.backend(EtcdLocks.builder(client).prefix(EtcdFixture.PREFIX))) {
             await().atMost(PATIENCE).until(() -> {
                 warmUp(backend);
                 return slow.connections() > 0 && fast.connections() > 0;
@@ -191,7 +191,7 @@ final class EtcdUnknownOutcomeTest extends OneEtcd {
     void abandon_thatNeverArrived_isRepeatedWhileAnotherLockKeepsTheLeaseAlive() throws Exception {
         String name = newName();
         try (LockBackend holder = fixture.newBackend();
-                EtcdLockBackend backend = (EtcdLockBackend) fixture.newBackend()) {
+                LockBackend backend = fixture.newBackend()) {
             acquire(holder, name, LEASE);
             Grant beside = acquire(backend, newName(), LEASE);
             BackendDriver waiter = BackendDriver.of(backend, name, LEASE);
@@ -204,7 +204,7 @@ final class EtcdUnknownOutcomeTest extends OneEtcd {
 
             await().atMost(Duration.ofMinutes(1)).until(() -> fixture.entries(name) == 1);
             assertThat(eventually(() -> renew(backend, beside))).isInstanceOf(RenewResult.Renewed.class);
-            await().atMost(PATIENCE).until(() -> backend.size() == 2);
+            await().atMost(PATIENCE).until(() -> EtcdInternals.size(backend) == 2);
         }
     }
 
@@ -278,7 +278,7 @@ final class EtcdUnknownOutcomeTest extends OneEtcd {
                                 .interceptor(wire))
                         .build();
                 LockBackend backend =
-                        EtcdLocks.builder(client).prefix(EtcdFixture.PREFIX).backend()) {
+                        EtcdInternals.backend(EtcdLocks.builder(client).prefix(EtcdFixture.PREFIX))) {
             Grant grant = acquire(backend, newName(), LEASE);
             EtcdAcquisition acquisition = Objects.requireNonNull(EtcdAcquisition.of(grant));
             SharedLease lease = Objects.requireNonNull(acquisition.lease());

@@ -3,8 +3,8 @@ package dev.holdfast.lock.etcd.internal.client;
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.etcd.ChildProcesses;
+import dev.holdfast.lock.etcd.EtcdInternals;
 import dev.holdfast.lock.etcd.EtcdLocks;
-import dev.holdfast.lock.etcd.EtcdUri;
 import dev.holdfast.lock.etcd.SignalOnly;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.op.Op;
@@ -66,10 +66,9 @@ public final class EtcdChild {
 
     /** One line a turn: a {@link Turn}; and {@code end} after the last. */
     private static void relay(String uri, String name, int turns, BufferedReader commands) throws Exception {
-        EtcdUri address = EtcdUri.parse(uri);
         try (LockClient client = LockClient.connect(uri, SignalOnly.OPTIONS);
                 Client raw = Client.builder()
-                        .endpoints("http://" + address.endpoints().get(0))
+                        .endpoints("http://" + EtcdInternals.endpoints(uri).get(0))
                         .build()) {
             DistributedLock lock = client.lock(name);
             DistributedLock alone =

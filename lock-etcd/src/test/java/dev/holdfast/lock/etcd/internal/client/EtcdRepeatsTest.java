@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.etcd.EtcdFixture;
-import dev.holdfast.lock.etcd.EtcdLocks;
+import dev.holdfast.lock.etcd.EtcdInternals;
 import dev.holdfast.lock.testkit.server.network.Direction;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
@@ -56,7 +56,7 @@ final class EtcdRepeatsTest {
     @Test
     void request_whoseReplyIsLost_isSentOnce() throws Exception {
         for (ClientBuilder builder :
-                List.of(EtcdLocks.recommended(builder(), PATIENCE), EtcdLocks.dedicated(builder(), PATIENCE))) {
+                List.of(EtcdInternals.recommended(builder(), PATIENCE), EtcdInternals.dedicated(builder(), PATIENCE))) {
             try (Client client = builder.build()) {
                 for (var request : REQUESTS.entrySet()) {
                     client.getKVClient().get(KEY).get(1, TimeUnit.MINUTES);

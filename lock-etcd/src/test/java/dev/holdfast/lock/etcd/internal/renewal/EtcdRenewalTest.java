@@ -11,8 +11,8 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
-import dev.holdfast.lock.etcd.EtcdConnection;
 import dev.holdfast.lock.etcd.EtcdFixture;
+import dev.holdfast.lock.etcd.EtcdInternals;
 import dev.holdfast.lock.etcd.EtcdLocks;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
@@ -113,8 +113,7 @@ final class EtcdRenewalTest {
                             Client.builder().endpoints(server.endpoints().get(0)))
                     .interceptor(swallowingLooks(silent, asked))
                     .build();
-            try (LockBackend backend =
-                    EtcdLocks.builder(new EtcdConnection(client, client::close)).backend()) {
+            try (LockBackend backend = EtcdInternals.owner(client, EtcdLocks.DEFAULT_PREFIX)) {
                 Grant one = acquire(backend, "one", 20_000);
                 Grant two = acquire(backend, "two", 20_000);
                 silent.set(true);
@@ -162,6 +161,6 @@ final class EtcdRenewalTest {
 
     private static LockBackend behind(FaultProxy one, FaultProxy two) {
         Client client = EtcdFixture.patientClient(one, two);
-        return EtcdLocks.builder(new EtcdConnection(client, client::close)).backend();
+        return EtcdInternals.owner(client, EtcdLocks.DEFAULT_PREFIX);
     }
 }
