@@ -19,6 +19,7 @@ import java.time.Duration;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /** One strategy on one database; each backend has a pool of its own. */
@@ -30,6 +31,8 @@ final class JdbcFixture implements LockFixture {
     private final JdbcStrategy strategy;
     private final int poolSize;
     private final AtomicLong statements = new AtomicLong();
+    private final List<String> zones = List.of("-05:00", JumpingZone.again(Duration.ofSeconds(5)));
+    private final AtomicInteger backends = new AtomicInteger();
     private final String product;
 
     JdbcFixture(Db db, JdbcStrategy strategy) throws SQLException {
@@ -70,6 +73,9 @@ final class JdbcFixture implements LockFixture {
         HikariDataSource pool = db.pool(config -> {
             config.setJdbcUrl(url);
             config.setMaximumPoolSize(poolSize);
+            if (!db.isServer()) { // the sessions of two backends are in two zones, and one of them changes its clock
+                config.setConnectionInitSql("SET TIME ZONE '" + zones.get(backends.getAndIncrement() % 2) + "'");
+            }
             if (strategy == JdbcStrategy.ROW_LOCK) { // each hold takes a new connection
                 config.setConnectionTimeout(BackendDriver.TIMEOUT_MILLIS);
             }

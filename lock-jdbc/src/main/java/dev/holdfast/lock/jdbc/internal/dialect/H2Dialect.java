@@ -55,14 +55,19 @@ final class H2Dialect extends DatabaseDialect {
         return "DATEADD(MILLISECOND, " + millis + ", CURRENT_TIMESTAMP(6))";
     }
 
+    /** DATEDIFF would compare the local times, and two sessions, or one before and after a change of the clocks, have several. */
     @Override
     String millisUntil(String column) {
-        return "DATEDIFF(MILLISECOND, CURRENT_TIMESTAMP(6), " + column + ")";
+        return millis("CEIL", "EXTRACT(EPOCH FROM " + column + ") - EXTRACT(EPOCH FROM " + now() + ")");
     }
 
     @Override
     public String epochMillis(String column) {
-        return "DATEDIFF(MILLISECOND, TIMESTAMP WITH TIME ZONE '1970-01-01 00:00:00Z', " + column + ")";
+        return millis("FLOOR", "EXTRACT(EPOCH FROM " + column + ")");
+    }
+
+    private static String millis(String rounding, String seconds) {
+        return "CAST(" + rounding + "((" + seconds + ") * 1000) AS BIGINT)";
     }
 
     @Override
