@@ -13,7 +13,7 @@ public sealed interface Demand {
     Demand SHARED = new Shared();
 
     /** The maximum number of permits of a semaphore. */
-    int MOST_PERMITS = 1_000_000;
+    int MAX_PERMITS = 1_000_000;
 
     /** The kinds of demands, used to declare which ones a store supports. */
     enum Kind {
@@ -80,7 +80,7 @@ public sealed interface Demand {
      * Allows other permits while their sum is within the limit.
      *
      * @param permits the number of permits, from 1 to the limit
-     * @param limit the semaphore's number of permits, from 1 to {@link #MOST_PERMITS}; the same in all demands on a name
+     * @param limit the semaphore's number of permits, from 1 to {@link #MAX_PERMITS}; the same in all demands on a name
      */
     record Permits(int permits, int limit) implements Demand {
 
@@ -92,8 +92,8 @@ public sealed interface Demand {
          * @throws IllegalArgumentException if one is out of range
          */
         public Permits {
-            if (limit < 1 || limit > MOST_PERMITS) {
-                throw new IllegalArgumentException("the limit must be from 1 to " + MOST_PERMITS + ", got " + limit);
+            if (limit < 1 || limit > MAX_PERMITS) {
+                throw new IllegalArgumentException("the limit must be from 1 to " + MAX_PERMITS + ", got " + limit);
             }
             if (permits < 1 || permits > limit) {
                 throw new IllegalArgumentException(

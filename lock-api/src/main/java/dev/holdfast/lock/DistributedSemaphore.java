@@ -167,7 +167,7 @@ public interface DistributedSemaphore {
      * the limit was lowered, no further permit is granted until the held ones are within the new limit. Requests with the old
      * limit are refused from now on, including the next request of each waiter.
      *
-     * @param newLimit from 1 to {@link Demand#MOST_PERMITS}
+     * @param newLimit from 1 to {@link Demand#MAX_PERMITS}
      * @return this semaphore with the new limit, to be used instead of this object
      * @throws IllegalArgumentException if the number is out of range
      * @throws LockConfigurationException if the store has neither limit, in which case the message contains the stored one,

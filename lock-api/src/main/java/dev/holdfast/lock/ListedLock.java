@@ -16,7 +16,7 @@ import java.util.Optional;
 public record ListedLock(String name, List<HolderInfo> holders, List<HolderInfo> waiters) {
 
     /** The maximum number of waiters listed for one lock. */
-    public static final int MOST_WAITERS = 100;
+    public static final int MAX_WAITERS = 100;
 
     /**
      * Creates an entry.

@@ -121,7 +121,7 @@ public interface LockClient extends AutoCloseable {
      * Returns the semaphore with the given name and limit and the client's default lock options.
      *
      * @param name its name, see {@link #lock(String)}
-     * @param limit how many permits there are, from 1 to {@link Demand#MOST_PERMITS}; it must be the same wherever the name
+     * @param limit how many permits there are, from 1 to {@link Demand#MAX_PERMITS}; it must be the same wherever the name
      *     is used
      * @return the semaphore; cheap to make, nothing is sent to the server
      * @throws IllegalArgumentException if the name or the limit is not acceptable
@@ -133,7 +133,7 @@ public interface LockClient extends AutoCloseable {
      * Returns the semaphore with the given name and limit and options of its own.
      *
      * @param name its name, see {@link #lock(String)}
-     * @param limit how many permits there are, from 1 to {@link Demand#MOST_PERMITS}; it must be the same wherever the name
+     * @param limit how many permits there are, from 1 to {@link Demand#MAX_PERMITS}; it must be the same wherever the name
      *     is used
      * @param options the options of the acquisitions made through the returned semaphore
      * @return the semaphore; cheap to make, nothing is sent to the server

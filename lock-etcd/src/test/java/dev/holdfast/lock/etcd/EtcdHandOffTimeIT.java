@@ -30,7 +30,7 @@ final class EtcdHandOffTimeIT {
     private static final int TURNS = 100;
     private static final int ROUNDS = 30;
     private static final int WARM_UP_ROUNDS = 2;
-    private static final int LEAST_ROUNDS = WARM_UP_ROUNDS + 3;
+    private static final int MIN_ROUNDS = WARM_UP_ROUNDS + 3;
     private static final double LIMIT = 3;
 
     private record Ratios(double handOff, double fromAcknowledgement, double pair) {}
@@ -48,7 +48,7 @@ final class EtcdHandOffTimeIT {
             children.awaitUntil("both to start", () -> children.lines() == 2);
             double handOff = Double.MAX_VALUE;
             double pair = Double.MAX_VALUE;
-            for (int round = 0; round < ROUNDS && (round < LEAST_ROUNDS || handOff > LIMIT || pair > LIMIT); round++) {
+            for (int round = 0; round < ROUNDS && (round < MIN_ROUNDS || handOff > LIMIT || pair > LIMIT); round++) {
                 List<Turn> turns = play(children, both);
                 if (round >= WARM_UP_ROUNDS) {
                     Ratios ratios = ratios(turns);

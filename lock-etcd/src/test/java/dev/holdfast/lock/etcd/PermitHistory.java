@@ -25,7 +25,7 @@ final class PermitHistory {
     private static final int CLIENTS = 3;
     private static final int EACH = 3;
     private static final int STEPS = 250;
-    private static final int MOST_CALM_STEPS = 20_000;
+    private static final int MAX_CALM_STEPS = 20_000;
     private static final String NAME = "s";
     private static final long LEASE = 600_000;
     private static final long TIMEOUT = 120_000;
@@ -236,7 +236,7 @@ final class PermitHistory {
     /** Delivers all pending messages, and lets notified clients make attempts, until nothing happens. */
     private void settle() {
         boolean polled = !leasesEnded; // the end of a lease is reported on its own thread
-        for (int i = 0; i < MOST_CALM_STEPS; i++) {
+        for (int i = 0; i < MAX_CALM_STEPS; i++) {
             if (processes.stream().noneMatch(this::goOn)) {
                 if (polled) {
                     return;

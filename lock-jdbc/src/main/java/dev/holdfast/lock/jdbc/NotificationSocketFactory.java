@@ -72,7 +72,7 @@ public final class NotificationSocketFactory extends SocketFactory {
     }
 
     private static final class PromptSocket extends Socket {
-        private static final int SHORTEST_MILLIS = 1;
+        private static final int MIN_MILLIS = 1;
 
         /** Whether the next read only checks for data. */
         private volatile boolean looks;
@@ -80,7 +80,7 @@ public final class NotificationSocketFactory extends SocketFactory {
         @Override
         public void setSoTimeout(int millis) throws SocketException {
             super.setSoTimeout(millis);
-            looks = millis == SHORTEST_MILLIS;
+            looks = millis == MIN_MILLIS;
         }
 
         @Override

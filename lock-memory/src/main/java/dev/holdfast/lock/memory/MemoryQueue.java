@@ -178,7 +178,7 @@ final class MemoryQueue {
                 name,
                 holders(),
                 waiters.values().stream()
-                        .limit(ListedLock.MOST_WAITERS)
+                        .limit(ListedLock.MAX_WAITERS)
                         .map(waiter -> waiter.info)
                         .toList());
     }

@@ -241,14 +241,14 @@ final class MemoryQueueTest {
     @Test
     void list_hasAtMostAHundredWaiters_withWhatTheyWaitFor_andNothingThatHasEnded() {
         Grant grant = reader(LONG).acquire();
-        for (int i = 0; i < ListedLock.MOST_WAITERS + 1; i++) {
+        for (int i = 0; i < ListedLock.MAX_WAITERS + 1; i++) {
             writer(LONG + i).queueUp();
         }
         BackendDriver.of(backend, "b", SHORT).acquire();
 
         ListedLock listed = list().get(0);
         assertThat(list()).extracting(ListedLock::name).containsExactly("a", "b");
-        assertThat(listed.waiters()).hasSize(ListedLock.MOST_WAITERS);
+        assertThat(listed.waiters()).hasSize(ListedLock.MAX_WAITERS);
         HolderInfo waiter = listed.waiters().get(0);
         assertThat(waiter).isEqualTo(BackendDriver.IDENTITY.holderInfo(0, waiter.since(), Demand.EXCLUSIVE, 0));
         HolderInfo holder = listed.holder().orElseThrow();

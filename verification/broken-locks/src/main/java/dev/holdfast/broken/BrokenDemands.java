@@ -30,7 +30,7 @@ public final class BrokenDemands {
                 backend,
                 id -> id.demand() instanceof Demand.Permits asked
                         ? new AcquisitionId(
-                                id.name(), id.owner(), new Demand.Permits(asked.permits(), Demand.MOST_PERMITS))
+                                id.name(), id.owner(), new Demand.Permits(asked.permits(), Demand.MAX_PERMITS))
                         : id);
     }
 

@@ -26,7 +26,7 @@ final class Arrangement {
         void provoke(FaultKind kind, int client) throws InterruptedException;
     }
 
-    private static final long LONGEST_NANOS = TimeUnit.SECONDS.toNanos(120);
+    private static final long MAX_NANOS = TimeUnit.SECONDS.toNanos(120);
     private static final long LOOK_MILLIS = 1_000;
 
     private final List<Check> checks;
@@ -51,7 +51,7 @@ final class Arrangement {
     /** Returns what was arranged, when every check has a case, or two minutes have passed. */
     List<String> run() throws IOException, InterruptedException {
         long start = System.nanoTime();
-        while (System.nanoTime() - start < LONGEST_NANOS) {
+        while (System.nanoTime() - start < MAX_NANOS) {
             Evidence evidence = now.evidence();
             List<Check> missing = missing(evidence);
             if (missing.isEmpty()) {

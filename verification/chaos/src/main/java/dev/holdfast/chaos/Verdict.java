@@ -39,7 +39,7 @@ record Verdict(
         long faultsFrom,
         List<String> invalid) {
     /** The least that must be done before the first fault, and in all, a client. */
-    private static final long LEAST_BEFORE = 2;
+    private static final long MIN_BEFORE = 2;
 
     private static final long LEAST = 5;
 
@@ -74,7 +74,7 @@ record Verdict(
                 .filter(operation -> operation.acquired != Operation.NEVER && operation.acquired < faultsFrom)
                 .count();
         int clients = plan.profile().clients();
-        if (before < LEAST_BEFORE * clients) {
+        if (before < MIN_BEFORE * clients) {
             invalid.add("only " + before + " acquisitions before the first fault");
         }
         if (history.acquisitions() < LEAST * clients) {

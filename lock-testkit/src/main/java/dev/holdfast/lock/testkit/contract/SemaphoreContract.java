@@ -108,7 +108,7 @@ public abstract class SemaphoreContract extends ClientGroup {
                     .isThrownBy(() -> semaphore.tryAcquire(permits))
                     .withMessageContaining(name);
         }
-        for (int limit : new int[] {-1, 0, Demand.MOST_PERMITS + 1}) {
+        for (int limit : new int[] {-1, 0, Demand.MAX_PERMITS + 1}) {
             assertThatIllegalArgumentException()
                     .isThrownBy(() -> first().semaphore(name, limit))
                     .withMessageContaining(name);

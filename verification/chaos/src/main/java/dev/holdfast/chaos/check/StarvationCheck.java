@@ -22,7 +22,7 @@ public final class StarvationCheck implements Check {
 
     private static final long BOUND_NANOS = 10_000_000_000L;
     private static final long APART_NANOS = 1_000_000_000L;
-    private static final long LEAST_NANOS = 500_000_000L;
+    private static final long MIN_NANOS = 500_000_000L;
 
     @Override
     public String name() {
@@ -42,10 +42,10 @@ public final class StarvationCheck implements Check {
                     .toList();
             for (Operation waiter : ofName) {
                 long end = Math.min(evidence.stoppedNanos(), evidence.endOfWait(waiter));
-                if (!waiter.kind.waits() || end - waiter.invoked < LEAST_NANOS) {
+                if (!waiter.kind.waits() || end - waiter.invoked < MIN_NANOS) {
                     continue;
                 }
-                if (calm.longest(waiter.invoked, end) < LEAST_NANOS) {
+                if (calm.longest(waiter.invoked, end) < MIN_NANOS) {
                     continue;
                 }
                 waits++;

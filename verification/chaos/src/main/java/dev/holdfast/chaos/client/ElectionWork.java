@@ -25,7 +25,7 @@ final class ElectionWork implements Work {
     private static final int LONG_PERCENT = 30;
 
     private static final long TOLD_MILLIS = 2_000;
-    private static final long SHORTEST_REST_MILLIS = 1_000;
+    private static final long MIN_REST_MILLIS = 1_000;
 
     /** A candidate that fails or loses its lease backs off for a time of its own choice. */
     private static final long UNKNOWN_REST_MILLIS = 10_000;
@@ -108,7 +108,7 @@ final class ElectionWork implements Work {
     private void resign(Election candidate, long restMillis) {
         Term now = term;
         if (now != null) {
-            now.restMillis = Math.max(SHORTEST_REST_MILLIS, restMillis);
+            now.restMillis = Math.max(MIN_REST_MILLIS, restMillis);
             now.resigned = true;
             if (!candidate.yield(Duration.ofMillis(restMillis))) {
                 now.resigned = false;

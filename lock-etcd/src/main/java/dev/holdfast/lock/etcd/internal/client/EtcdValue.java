@@ -57,7 +57,7 @@ public final class EtcdValue {
         }
         int count = number(permits, 1);
         int limit = number(permits, 2);
-        return count < 1 || count > limit || limit > Demand.MOST_PERMITS
+        return count < 1 || count > limit || limit > Demand.MAX_PERMITS
                 ? new DemandLine.Place(Demand.EXCLUSIVE, 0)
                 : new DemandLine.Place(new Demand.Permits(count, limit), number(permits, 3));
     }

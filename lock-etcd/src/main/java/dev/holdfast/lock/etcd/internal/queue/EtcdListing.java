@@ -65,6 +65,6 @@ public final class EtcdListing {
         return new ListedLock(
                 name,
                 line.holders(),
-                line.waiters().stream().limit(ListedLock.MOST_WAITERS).toList());
+                line.waiters().stream().limit(ListedLock.MAX_WAITERS).toList());
     }
 }

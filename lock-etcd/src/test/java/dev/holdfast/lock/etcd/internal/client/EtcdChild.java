@@ -24,7 +24,7 @@ import java.util.concurrent.TimeUnit;
  */
 public final class EtcdChild {
     private static final int PAUSE_MILLIS = 3;
-    private static final int LONGEST_WAIT_MILLIS = 300;
+    private static final int MAX_WAIT_MILLIS = 300;
 
     private EtcdChild() {}
 
@@ -105,7 +105,7 @@ public final class EtcdChild {
     /** Holds on until the other process has queued up and has had time to begin its watch. */
     private static void awaitWaiter(Client raw, String name) throws Exception {
         GetOption count = GetOption.builder().isPrefix(true).withCountOnly(true).build();
-        for (int i = 0; i < LONGEST_WAIT_MILLIS; i++) {
+        for (int i = 0; i < MAX_WAIT_MILLIS; i++) {
             long queued = raw.getKVClient()
                     .get(new EtcdKeys(EtcdLocks.DEFAULT_PREFIX).queue(name), count)
                     .get(1, TimeUnit.MINUTES)

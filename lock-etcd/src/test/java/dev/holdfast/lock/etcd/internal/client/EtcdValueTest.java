@@ -86,7 +86,7 @@ final class EtcdValueTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"1, 1", "1, 5", "5, 5", "1, " + Demand.MOST_PERMITS, Demand.MOST_PERMITS + ", " + Demand.MOST_PERMITS})
+    @CsvSource({"1, 1", "1, 5", "5, 5", "1, " + Demand.MAX_PERMITS, Demand.MAX_PERMITS + ", " + Demand.MAX_PERMITS})
     void permits_atTheirBounds_areReadAsTheyWereWritten(int count, int limit) {
         ByteSequence value = EtcdKeys.bytes(OWNER + " 1700000000123 7 host me too");
         Demand.Permits permits = new Demand.Permits(count, limit);

@@ -35,7 +35,7 @@ public final class BoundedExecutor implements AutoCloseable {
      * The minimum time of a statement on a thread of this class, even if its caller has returned. A network time-out costs
      * the connection, and the last attempt before a caller's deadline may have only a millisecond left.
      */
-    public static final long SHORTEST_STATEMENT_MILLIS = 500;
+    public static final long MIN_STATEMENT_MILLIS = 500;
 
     private static final int THREADS = 4;
     private static final int HOLD_THREADS = 2;
@@ -87,7 +87,7 @@ public final class BoundedExecutor implements AutoCloseable {
         }
         if (interruptible && connections.keepsDeadline(timeoutMillis)) {
             try (Connection connection = connect.run()) {
-                if (TransactionRunner.millisLeft(deadlineNanos) >= SHORTEST_STATEMENT_MILLIS) {
+                if (TransactionRunner.millisLeft(deadlineNanos) >= MIN_STATEMENT_MILLIS) {
                     return around.run(() -> session.run(connection, deadlineNanos, work));
                 }
             }
@@ -96,7 +96,7 @@ public final class BoundedExecutor implements AutoCloseable {
         return await(elsewhere, leftMillis, () -> {
             long statementNanos = Math.max(
                     deadlineNanos - now,
-                    TimeUnit.MILLISECONDS.toNanos(SHORTEST_STATEMENT_MILLIS) + System.nanoTime() - now);
+                    TimeUnit.MILLISECONDS.toNanos(MIN_STATEMENT_MILLIS) + System.nanoTime() - now);
             return onThisThread(connect, deadlineNanos, now + statementNanos, around, work);
         });
     }

@@ -20,10 +20,10 @@ import org.jspecify.annotations.Nullable;
 public final class Connections implements AutoCloseable {
     private static final int SPARE = 2;
     private static final long SPARE_IDLE_MILLIS = TimeUnit.SECONDS.toMillis(10);
-    private static final long SHORTEST_MILLIS = 250;
+    private static final long MIN_MILLIS = 250;
 
     /** A driver counts the time-out of a validation in whole seconds. */
-    private static final long SHORTEST_VALIDATION_MILLIS = 1_000;
+    private static final long MIN_VALIDATION_MILLIS = 1_000;
 
     private final DataSource dataSource;
     private final @Nullable HikariDataSource pool;
@@ -94,7 +94,7 @@ public final class Connections implements AutoCloseable {
         if (thread.isInterrupted() || isVirtual(thread)) {
             return false;
         }
-        long validationMillis = Math.max(SHORTEST_VALIDATION_MILLIS, pool.getValidationTimeout());
+        long validationMillis = Math.max(MIN_VALIDATION_MILLIS, pool.getValidationTimeout());
         if (pool.getConnectionTimeout() + validationMillis > withinMillis) {
             return false;
         }
@@ -153,8 +153,8 @@ public final class Connections implements AutoCloseable {
         config.setMinimumIdle(0);
         config.setIdleTimeout(SPARE_IDLE_MILLIS);
         config.setKeepaliveTime(0);
-        config.setConnectionTimeout(Math.max(SHORTEST_MILLIS, timeoutMillis));
-        config.setValidationTimeout(Math.max(SHORTEST_MILLIS, Math.min(SHORTEST_VALIDATION_MILLIS, timeoutMillis)));
+        config.setConnectionTimeout(Math.max(MIN_MILLIS, timeoutMillis));
+        config.setValidationTimeout(Math.max(MIN_MILLIS, Math.min(MIN_VALIDATION_MILLIS, timeoutMillis)));
         config.setInitializationFailTimeout(-1);
         config.setLeakDetectionThreshold(0);
         config.setRegisterMbeans(false);

@@ -24,7 +24,7 @@ import java.util.concurrent.locks.LockSupport;
  */
 public final class TransactionRunner {
     private static final int CONFLICT_TRIES = 20;
-    private static final int SHORTEST_IDLE_MILLIS = 1_000;
+    private static final int MIN_IDLE_MILLIS = 1_000;
 
     private final DatabaseDialect dialect;
     private volatile boolean readOnlyDefault;
@@ -134,7 +134,7 @@ public final class TransactionRunner {
                 liftReadOnly(
                         c,
                         "; SET LOCAL idle_in_transaction_session_timeout = "
-                                + Math.max(SHORTEST_IDLE_MILLIS, millisLeft(deadlineNanos)));
+                                + Math.max(MIN_IDLE_MILLIS, millisLeft(deadlineNanos)));
                 return work.run(c);
             });
         } finally {

@@ -26,7 +26,7 @@ final class FairnessPause {
 
     private static final long REMEMBER_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
-    private static final int MOST_DOUBLINGS = 6;
+    private static final int MAX_DOUBLINGS = 6;
     private static final int SLOTS = 256;
 
     private final long pauseNanos;
@@ -106,7 +106,7 @@ final class FairnessPause {
                 turn.paused = false;
                 int before = turn.pausesInVain;
                 turn.pausesInVain = before + 1;
-                turn.nextPauseNanos = now + (AGAIN_NANOS << Math.min(before, MOST_DOUBLINGS));
+                turn.nextPauseNanos = now + (AGAIN_NANOS << Math.min(before, MAX_DOUBLINGS));
             }
         }
     }

@@ -23,7 +23,7 @@ final class Orphans {
     private static final Logger LOG = LoggerFactory.getLogger(Orphans.class);
     private static final int MOST = 1_000;
     private static final long FIRST_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
-    private static final long LONGEST_NANOS = TimeUnit.SECONDS.toNanos(8);
+    private static final long MAX_DELAY_NANOS = TimeUnit.SECONDS.toNanos(8);
     private static final long WHILE_NANOS = TimeUnit.MINUTES.toNanos(2);
     private static final long TIMEOUT_MILLIS = 3_000;
 
@@ -57,7 +57,7 @@ final class Orphans {
         CompletableFuture.delayedExecutor(delayNanos, TimeUnit.NANOSECONDS, this::onOurThread)
                 .execute(() -> {
                     abandon(acquisition);
-                    long nextNanos = Math.max(FIRST_NANOS, Math.min(LONGEST_NANOS, 2 * delayNanos));
+                    long nextNanos = Math.max(FIRST_NANOS, Math.min(MAX_DELAY_NANOS, 2 * delayNanos));
                     if (System.nanoTime() + nextNanos - untilNanos < 0) {
                         later(acquisition, untilNanos, nextNanos);
                     } else {

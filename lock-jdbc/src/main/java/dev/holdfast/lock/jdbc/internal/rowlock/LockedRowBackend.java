@@ -66,7 +66,7 @@ public final class LockedRowBackend implements LockBackend {
 
     @Override
     public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
-        long deadlineNanos = deadline(Math.max(BoundedExecutor.SHORTEST_STATEMENT_MILLIS, request.timeoutMillis()));
+        long deadlineNanos = deadline(Math.max(BoundedExecutor.MIN_STATEMENT_MILLIS, request.timeoutMillis()));
         long leavesNanos = deadline(request.timeoutMillis());
         return call("attempt", request.timeoutMillis(), () -> {
             while (true) {

@@ -78,8 +78,8 @@ final class RedisHolders {
         if (!kind.equals("p")) {
             return Demand.SHARED;
         }
-        int shown = (int) Math.max(1, Math.min(permits, Demand.MOST_PERMITS));
-        return new Demand.Permits(shown, (int) Math.max(shown, Math.min(limit, Demand.MOST_PERMITS)));
+        int shown = (int) Math.max(1, Math.min(permits, Demand.MAX_PERMITS));
+        return new Demand.Permits(shown, (int) Math.max(shown, Math.min(limit, Demand.MAX_PERMITS)));
     }
 
     private static long number(String text) {

@@ -40,7 +40,7 @@ final class ConnectionSupervisor {
     private static final long PAUSE_NANOS = PAUSE_MILLIS * 1_000_000;
     private static final long DOWN_MILLIS = 1_000;
     private static final long DOWN_NANOS = DOWN_MILLIS * 1_000_000;
-    private static final long LONGEST_PAUSE_NANOS = 5_000_000_000L;
+    private static final long MAX_PAUSE_NANOS = 5_000_000_000L;
     private static final long LAST_REPLIES_MILLIS = 3_000;
 
     private final ConnectionFactory factory;
@@ -184,7 +184,7 @@ final class ConnectionSupervisor {
         boolean forGood = failure != null && RedisFailures.isRefusal(failure);
         refusal = forGood ? failure : null;
         factory.refused(forGood);
-        long pause = failure == null ? 0 : Math.min(LONGEST_PAUSE_NANOS, Math.max(DOWN_NANOS, 2 * pauseNanos));
+        long pause = failure == null ? 0 : Math.min(MAX_PAUSE_NANOS, Math.max(DOWN_NANOS, 2 * pauseNanos));
         pauseNanos = pause == 0 ? 0 : pause - ThreadLocalRandom.current().nextLong(pause / 4);
         triedNanos = nanoTime.getAsLong();
     }

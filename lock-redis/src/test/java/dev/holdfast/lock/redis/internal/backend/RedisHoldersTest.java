@@ -54,7 +54,7 @@ final class RedisHoldersTest {
         assertThat(RedisHolders.of(List.of("p", "999999999", "\naa\t1\t999999999 42 9 1 1700000000123 7 h one")))
                 .first()
                 .extracting(HolderInfo::demand)
-                .isEqualTo(new Demand.Permits(Demand.MOST_PERMITS, Demand.MOST_PERMITS));
+                .isEqualTo(new Demand.Permits(Demand.MAX_PERMITS, Demand.MAX_PERMITS));
     }
 
     @Test

@@ -35,7 +35,7 @@ import org.junit.jupiter.api.Test;
  */
 final class RedisModelTest extends TwoBackends {
     private static final int STEPS = 600;
-    private static final int MOST_STEPS = 6_000;
+    private static final int MAX_STEPS = 6_000;
     private static final long CALLED_MILLIS = 700;
 
     /** A step that takes longer may meet the end of a time that began in it. */
@@ -177,7 +177,7 @@ final class RedisModelTest extends TwoBackends {
                 Stream.generate(this::acquisition).limit(3).toList();
         int step = 0;
         while (step++ < STEPS
-                || step < MOST_STEPS
+                || step < MAX_STEPS
                         && (trace.size() <= STEPS / 2 || !trace.rowsNotMet().isEmpty())) {
             disturb();
             AcquisitionId asking = contenders.get(random.nextInt(contenders.size()));

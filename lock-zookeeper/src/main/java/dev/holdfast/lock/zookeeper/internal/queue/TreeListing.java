@@ -69,7 +69,7 @@ final class TreeListing {
             IntPredicate held = line.demands()::isHeld;
             return reading.read(parent, line, held, MAX_HOLDERS)
                     .thenCombine(
-                            reading.read(parent, line, held.negate(), ListedLock.MOST_WAITERS),
+                            reading.read(parent, line, held.negate(), ListedLock.MAX_WAITERS),
                             (holders, waiters) -> new ListedLock(name, holders, waiters));
         });
     }

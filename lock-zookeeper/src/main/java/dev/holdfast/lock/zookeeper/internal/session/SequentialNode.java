@@ -128,7 +128,7 @@ public record SequentialNode(String name, int sequence, Demand demand) {
         }
         int asked = Integer.parseInt(permits.group(1));
         int limit = Integer.parseInt(permits.group(2));
-        return asked < 1 || asked > limit || limit > Demand.MOST_PERMITS
+        return asked < 1 || asked > limit || limit > Demand.MAX_PERMITS
                 ? Optional.empty()
                 : Optional.of(new Demand.Permits(asked, limit));
     }
