@@ -107,13 +107,15 @@ public final class Database implements AutoCloseable {
         try {
             run(millisLeft(deadlineNanos), schema::probe);
         } catch (SQLException e) {
-            if (JdbcFailure.of(e) == JdbcFailure.NO_TABLE) {
-                requireNoOtherTable(e, deadlineNanos);
-            }
-            if (!create || JdbcFailure.of(e) != JdbcFailure.NO_TABLE) {
+            if (JdbcFailure.of(e) != JdbcFailure.NO_TABLE) {
                 throw unfit(e, deadlineNanos);
             }
-            createTable(deadlineNanos);
+            requireNoOtherTable(e, deadlineNanos);
+            long greatestToken = greatestToken(deadlineNanos);
+            if (!create) {
+                throw schema.missing(e, greatestToken);
+            }
+            createTable(schema.statements(greatestToken), deadlineNanos);
         }
         utf8 = isUtf8(deadlineNanos);
     }
@@ -130,10 +132,22 @@ public final class Database implements AutoCloseable {
         }
     }
 
+    /** Not 0 if the table is there, so that its sequence is missing. */
+    private long greatestToken(long deadlineNanos) {
+        if (schema.strategy() != LockTable.UNIQUE_INDEX) {
+            return 0;
+        }
+        try {
+            return run(millisLeft(deadlineNanos), schema::greatestToken);
+        } catch (SQLException e) {
+            throw unfit(e, deadlineNanos);
+        }
+    }
+
     /** If two processes create it at once, one of them may fail. The table counts as created if it exists afterwards. */
-    private void createTable(long deadlineNanos) {
+    private void createTable(List<String> statements, long deadlineNanos) {
         SQLException failed = null;
-        for (String sql : schema.statements()) {
+        for (String sql : statements) {
             try {
                 run(millisLeft(deadlineNanos), connection -> Schema.execute(connection, sql));
             } catch (SQLException e) {

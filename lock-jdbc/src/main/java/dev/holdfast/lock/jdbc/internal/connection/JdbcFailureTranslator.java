@@ -31,6 +31,7 @@ public final class JdbcFailureTranslator {
         return new FailureTranslator(database, cause -> switch (JdbcFailure.of(cause)) {
             case NO_TABLE -> new Remedy.PassThrough(schema.missing(cause));
             case NO_PERMISSION -> schema.denied(user, cause);
+            case OUT_OF_RANGE -> new Remedy.PassThrough(schema.drawnBehind(cause));
             default -> remedy(database, cause);
         });
     }
@@ -59,7 +60,7 @@ public final class JdbcFailureTranslator {
             case READ_ONLY ->
                 new Remedy.Unavailable(
                         database + " accepts no writes" + seen, "a standby? lead the data source to the primary");
-            case NO_TABLE, NO_PERMISSION, REFUSED ->
+            case NO_TABLE, NO_PERMISSION, OUT_OF_RANGE, REFUSED ->
                 new Remedy.Configuration(
                         database + " refuses the statement" + seen,
                         "check its version and the table's columns against the schema file");

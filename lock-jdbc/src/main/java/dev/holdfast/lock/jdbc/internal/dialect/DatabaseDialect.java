@@ -141,15 +141,20 @@ public abstract class DatabaseDialect {
     /** The next value of a sequence. */
     abstract String nextValue(String sequence);
 
+    /** The value of {@link #nextValue} in the same statement. */
+    abstract String drawnValue(String sequence);
+
     /** Counts tokens in the row. */
     public final Tokens countedTokens() {
-        return new Tokens("1", "", " " + operator("+") + " 1");
+        return new Tokens("1", "%1$s " + operator("+") + " 1", false);
     }
 
     /** Draws tokens from the table's sequence. */
     public final Tokens sequenceTokens(TableName table) {
-        String next = nextValue(table + "_token");
-        return new Tokens(next, next, "");
+        String next = nextValue(table.sequence());
+        String following = "CASE WHEN " + next + " " + operator(">") + " %1$s THEN " + drawnValue(table.sequence())
+                + " ELSE %1$s " + operator("+") + " " + Long.MAX_VALUE + " END";
+        return new Tokens(next, following, true);
     }
 
     // Rows that expire

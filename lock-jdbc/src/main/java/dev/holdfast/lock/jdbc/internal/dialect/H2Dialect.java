@@ -76,6 +76,11 @@ final class H2Dialect extends DatabaseDialect {
     }
 
     @Override
+    String drawnValue(String sequence) {
+        return "CURRENT VALUE FOR " + sequence;
+    }
+
+    @Override
     public LockStatements lockStatements(TableName table, Tokens tokens) {
         return new H2Statements(this, table, tokens);
     }

@@ -49,7 +49,7 @@ public abstract class InnoDbDialect extends DatabaseDialect {
 
     @Override
     String grantSequence(TableName table, String user) {
-        return "; GRANT SELECT, INSERT ON " + table + "_token TO " + user;
+        return "; GRANT SELECT, INSERT ON " + table.sequence() + " TO " + user;
     }
 
     @Override

@@ -33,6 +33,11 @@ final class MariaDbDialect extends InnoDbDialect {
     }
 
     @Override
+    String drawnValue(String sequence) {
+        return "LASTVAL(" + sequence + ")";
+    }
+
+    @Override
     public String readOnlyVariable() {
         return "tx_read_only";
     }

@@ -28,6 +28,11 @@ public final class MySqlDialect extends InnoDbDialect {
     }
 
     @Override
+    String drawnValue(String sequence) {
+        return nextValue(sequence);
+    }
+
+    @Override
     public String readOnlyVariable() {
         return "transaction_read_only";
     }

@@ -69,7 +69,7 @@ final class PostgresDialect extends DatabaseDialect {
 
     @Override
     String grantSequence(TableName table, String user) {
-        return "; GRANT USAGE ON SEQUENCE " + table + "_token TO " + user;
+        return "; GRANT USAGE ON SEQUENCE " + table.sequence() + " TO " + user;
     }
 
     @Override
@@ -127,6 +127,11 @@ final class PostgresDialect extends DatabaseDialect {
     @Override
     String nextValue(String sequence) {
         return "pg_catalog.nextval('" + sequence + "')";
+    }
+
+    @Override
+    String drawnValue(String sequence) {
+        return "pg_catalog.currval('" + sequence + "')";
     }
 
     @Override

@@ -31,6 +31,17 @@ public record Schema(LockTable strategy, DatabaseDialect dialect, TableName tabl
                 .toList();
     }
 
+    /** The same for a table that lost its sequence, if it is that: the new sequence starts behind the greatest token. */
+    public List<String> statements(long greatestToken) {
+        return greatestToken == 0 ? statements() : statements(" START WITH " + (greatestToken + 1));
+    }
+
+    private List<String> statements(String start) {
+        return statements().stream()
+                .map(sql -> sql.startsWith("CREATE SEQUENCE ") ? sql + start : sql)
+                .toList();
+    }
+
     /** The statements of one of the other schema files. */
     public static List<String> statements(String prefix, DatabaseDialect dialect) {
         return read(prefix + "-" + dialect.schemaFamily() + ".sql");
@@ -62,9 +73,41 @@ public record Schema(LockTable strategy, DatabaseDialect dialect, TableName tabl
         execute(connection, "UPDATE " + table + " SET token = token WHERE FALSE");
         if (strategy == LockTable.UNIQUE_INDEX) {
             execute(connection, "DELETE" + nothing);
-            execute(connection, "SELECT " + dialect.sequenceTokens(table).first());
+            requireSequenceAhead(connection);
         }
         return true;
+    }
+
+    /** A restore, a replica or an upgrade may bring the table without its sequence, or with one that starts again. */
+    private void requireSequenceAhead(Connection connection) throws SQLException {
+        long greatest = greatestToken(connection);
+        long drawn =
+                number(connection, "SELECT " + dialect.sequenceTokens(table).first());
+        if (greatest > 0 && drawn <= greatest) {
+            throw new LockConfigurationException("lock table '" + table + "' on " + dialect.title() + ": its sequence '"
+                    + table.sequence() + "' is at " + drawn + " although the table has token " + greatest
+                    + ", as after a restore without the sequence, so that tokens would fall; run: ALTER SEQUENCE "
+                    + table.sequence() + " RESTART WITH " + (greatest + 1));
+        }
+    }
+
+    /** The greatest token of the table; 0 if there is none, or no such table. */
+    public long greatestToken(Connection connection) throws SQLException {
+        try {
+            return number(connection, "SELECT token FROM " + table + " ORDER BY token DESC LIMIT 1");
+        } catch (SQLException e) {
+            if (JdbcFailure.of(e) == JdbcFailure.NO_TABLE) {
+                return 0;
+            }
+            throw e;
+        }
+    }
+
+    private static long number(Connection connection, String query) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery(query)) {
+            return rows.next() ? rows.getLong(1) : 0;
+        }
     }
 
     /** The columns that a table of this name lacks; none if there is no such table. */
@@ -138,15 +181,38 @@ public record Schema(LockTable strategy, DatabaseDialect dialect, TableName tabl
                 cause);
     }
 
-    /** What to say when the table or one of its columns is not there. */
+    /** What to say when a statement has drawn a token that is not above the row's. */
+    public LockConfigurationException drawnBehind(Throwable cause) {
+        return new LockConfigurationException(
+                "lock table '" + table + "' on " + dialect.title() + ": its sequence '" + table.sequence()
+                        + "' returned a token that is not above the row's, as after a restore without the sequence, and was"
+                        + " refused (" + cause.getMessage() + "); run: ALTER SEQUENCE " + table.sequence()
+                        + " RESTART WITH n, where n is above the result of: SELECT MAX(token) FROM " + table,
+                cause);
+    }
+
+    /** What to say when the table, one of its columns or its sequence is not there; its greatest token is not known. */
     public LockConfigurationException missing(Throwable cause) {
+        return missing(cause, statements(" START WITH n, where n is above the table's greatest token, or 1"));
+    }
+
+    /** The same where the greatest token is known: the sequence may be missing alone. */
+    public LockConfigurationException missing(Throwable cause, long greatestToken) {
+        return missing(cause, statements(greatestToken));
+    }
+
+    private LockConfigurationException missing(Throwable cause, List<String> statements) {
         return new LockConfigurationException(
                 "lock table '" + table + "' is missing on " + dialect.title() + ", or has other columns ("
-                        + cause.getMessage() + "); create it with createTable(true), or run: " + script(),
+                        + cause.getMessage() + "); create it with createTable(true), or run: " + script(statements),
                 cause);
     }
 
     private String script() {
-        return String.join("; ", statements()) + ";";
+        return script(statements());
+    }
+
+    private static String script(List<String> statements) {
+        return String.join("; ", statements) + ";";
     }
 }

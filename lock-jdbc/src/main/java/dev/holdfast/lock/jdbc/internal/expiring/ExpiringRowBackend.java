@@ -275,7 +275,7 @@ public final class ExpiringRowBackend implements LockBackend {
                 fairness.released(grant.acquisition().name(), released == RowChange.DONE_AND_AWAITED);
             }
             if (sweeper != null) {
-                sweeper.released();
+                sweeper.released(grant.token());
             }
             return released == RowChange.NONE ? ReleaseResult.NOT_HELD : ReleaseResult.RELEASED;
         });

@@ -25,6 +25,9 @@ import org.slf4j.LoggerFactory;
  * <p>The rows are found by an index of their times, read without locks and then deleted by name, 500 at a time, each under the same condition, so that a row that is in use
  * is not even locked.
  *
+ * <p>Only rows with lower tokens than the one that was just released go. So the table always has the greatest token that was
+ * granted, and a sequence that was lost can start behind it.
+ *
  * <p>Thread-safe.
  */
 public final class Sweeper {
@@ -49,28 +52,28 @@ public final class Sweeper {
         this.budgetNanos = budgetNanos;
     }
 
-    /** Something was released; now and then, this starts a sweep on another thread. */
-    void released() {
+    /** A lock with that token was released; now and then, this starts a sweep on another thread. */
+    void released(long token) {
         long last = lastNanos.get();
         long now = System.nanoTime();
         if (now - last > PERIOD_NANOS && lastNanos.compareAndSet(last, now)) {
-            database.inBackground(this::sweepQuietly);
+            database.inBackground(() -> sweepQuietly(token));
         }
     }
 
-    private void sweepQuietly() {
+    private void sweepQuietly(long token) {
         try {
-            sweep(KEEP);
+            sweep(KEEP, token);
         } catch (SQLException e) {
             LOG.debug("lock table '{}': sweep failed, the next one will do it", database.table(), e);
         }
     }
 
-    /** Deletes what ended that long ago, except what is left when the time is up; returns the number of rows. */
-    public int sweep(Duration keep) throws SQLException {
+    /** Deletes rows that ended that long ago, with lower tokens than the given one, until the time is up; returns their number. */
+    public int sweep(Duration keep, long token) throws SQLException {
         long startNanos = System.nanoTime();
         String before = database.dialect().nowPlusMillis("(" + -keep.toMillis() + ")");
-        String select = select(before);
+        String select = select(before, token);
         int deleted = 0;
         while (true) {
             List<byte[]> names = database.run(TIMEOUT_MILLIS, connection -> names(connection, select));
@@ -87,14 +90,15 @@ public final class Sweeper {
         }
     }
 
-    String select(String before) {
+    String select(String before, long token) {
         String once = database.dialect().sameForAllRows(before);
-        return "SELECT name FROM " + database.table() + " WHERE " + older("expires", once) + " ORDER BY expires LIMIT "
+        return "SELECT name FROM " + database.table() + " WHERE " + older("expires", once) + " AND "
+                + older("token", Long.toString(token)) + " ORDER BY expires LIMIT "
                 + MOST_AT_ONCE;
     }
 
-    private String older(String expires, String than) {
-        return expires + " " + database.dialect().operator("<") + " " + than;
+    private String older(String column, String than) {
+        return column + " " + database.dialect().operator("<") + " " + than;
     }
 
     private static List<byte[]> names(Connection connection, String select) throws SQLException {

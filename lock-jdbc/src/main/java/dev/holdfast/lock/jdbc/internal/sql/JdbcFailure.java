@@ -15,7 +15,7 @@ public enum JdbcFailure {
     CONFLICT,
     /** The connection's default is read-only. */
     READ_ONLY,
-    /** The table, or a column of it, is not there. */
+    /** The table, a column of it or its sequence is not there. */
     NO_TABLE,
     /** The user may not do that to the table. */
     NO_PERMISSION,
@@ -27,6 +27,8 @@ public enum JdbcFailure {
     CLOSED,
     /** Another process has the files of an H2 database. */
     IN_USE,
+    /** A number exceeds its type, as a token does that was drawn from a sequence behind its table. */
+    OUT_OF_RANGE,
     /** The statement itself is refused: the table has another shape, or the version is not supported. */
     REFUSED,
     /** Everything else: no answer, no connection, or trouble that may pass. The outcome is unknown. */
@@ -78,6 +80,7 @@ public enum JdbcFailure {
             case "25006" -> READ_ONLY;
             case "S1009" -> String.valueOf(e.getMessage()).contains("read-only") ? READ_ONLY : UNAVAILABLE;
             case "42P01", "42703", "42S02", "42S22", "42S03", "42S04", "3F000" -> NO_TABLE;
+            case "22003" -> OUT_OF_RANGE;
             case "42501" -> NO_PERMISSION;
             case "3D000" -> NO_ACCESS;
             // PostgreSQL's driver: no password was given. With a code it is MySQL's or MariaDB's: too many connections.
@@ -107,7 +110,8 @@ public enum JdbcFailure {
         return switch (code) {
             case 1213, 1205, 1020, 3572, 50200, 90131 -> CONFLICT;
             case 1792 -> READ_ONLY;
-            case 1146, 1054, 42102, 42103, 42104, 42122 -> NO_TABLE;
+            case 1146, 1054, 42102, 42103, 42104, 42122, 90036 -> NO_TABLE;
+            case 1690 -> OUT_OF_RANGE;
             case 1142, 1143, 1370, 90096 -> NO_PERMISSION;
             case 1044, 1045, 1049, 1698, 90146 -> NO_ACCESS;
             case 90020 -> IN_USE;

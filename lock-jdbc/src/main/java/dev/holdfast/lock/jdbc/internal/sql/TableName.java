@@ -20,6 +20,11 @@ public record TableName(String text) {
         return text.substring(text.indexOf('.') + 1);
     }
 
+    /** The name of the sequence that a strategy without lasting rows draws from. */
+    public String sequence() {
+        return text + "_token";
+    }
+
     @Override
     public String toString() {
         return text;

@@ -10,19 +10,17 @@ import dev.holdfast.lock.jdbc.internal.expiring.Sweeper;
  * the lock (PostgreSQL draws again after a wait). An insert draws before it, so it is only used where there is no row, and
  * a row only goes away so long after its last use that no statement can be in flight: see {@link Sweeper}.
  *
+ * <p>A sequence that was lost or restarted returns numbers that are not above the row's token. The expression then exceeds
+ * the range of a token, so that the statement fails and changes nothing.
+ *
  * @param first the token of a name without a row
- * @param generated the sequence's next value, or empty to count in the row
- * @param plusOne counts in the row
+ * @param following the token after another one, which stands as {@code %1$s}
+ * @param rowsGo whether rows may be deleted when they have not been used for long
  */
-public record Tokens(String first, String generated, String plusOne) {
+public record Tokens(String first, String following, boolean rowsGo) {
 
     /** The token that follows the one in that column. */
     public String next(String column) {
-        return rowsGo() ? generated : column + plusOne;
-    }
-
-    /** Whether rows may be deleted when they have not been used for long. */
-    public boolean rowsGo() {
-        return !generated.isEmpty();
+        return following.formatted(column);
     }
 }

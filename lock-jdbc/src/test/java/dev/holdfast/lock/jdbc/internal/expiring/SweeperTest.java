@@ -60,8 +60,15 @@ final class SweeperTest {
             release(backend, released);
             Sweeper sweeper = new Sweeper(database);
 
-            assertThat(sweeper.sweep(Duration.ofMinutes(10))).as("too young").isZero();
-            assertThat(sweeper.sweep(Duration.ofMillis(-50))).as("ended").isEqualTo(1);
+            assertThat(sweeper.sweep(Duration.ofMinutes(10), Long.MAX_VALUE))
+                    .as("too young")
+                    .isZero();
+            assertThat(sweeper.sweep(Duration.ofMillis(-50), released.token()))
+                    .as("the greatest token")
+                    .isZero();
+            assertThat(sweeper.sweep(Duration.ofMillis(-50), Long.MAX_VALUE))
+                    .as("ended")
+                    .isEqualTo(1);
             assertThat(db.number("SELECT count(*) FROM " + table)).isEqualTo(1);
 
             assertThat(acquire(backend, "released").token()).isGreaterThan(released.token());
@@ -83,7 +90,8 @@ final class SweeperTest {
             release(backend, acquire(backend, "again"));
             DataSource delayed = beforeDelete(pool, () -> meanwhile.add(acquire(backend, "again")));
             try (Database late = Database.open(delayed, request, 5_000, () -> {})) {
-                assertThat(new Sweeper(late).sweep(Duration.ofMillis(-50))).isZero();
+                assertThat(new Sweeper(late).sweep(Duration.ofMillis(-50), Long.MAX_VALUE))
+                        .isZero();
             }
             assertThat(meanwhile).hasSize(1);
             assertThat(BackendDriver.tryAcquire(backend, "again")).isInstanceOf(AcquireResult.Busy.class);
@@ -137,10 +145,11 @@ final class SweeperTest {
             }
             insert(db, table, "once/", 1_700, db.dialect.nowPlusMillis("(-3600000)"));
 
-            assertThat(plan(db, new Sweeper(database).select(db.dialect.nowPlusMillis("(-600000)"))))
+            assertThat(plan(db, new Sweeper(database).select(db.dialect.nowPlusMillis("(-600000)"), 7)))
                     .containsIgnoringCase(Product.isInnoDb(db.dialect) ? " key=due " : table + "_due")
                     .contains(db.dialect == DatabaseDialects.POSTGRESQL ? "Index Cond" : "");
-            assertThat(new Sweeper(database).sweep(Duration.ofMinutes(10))).isEqualTo(1_700);
+            assertThat(new Sweeper(database).sweep(Duration.ofMinutes(10), Long.MAX_VALUE))
+                    .isEqualTo(1_700);
             assertThat(db.number("SELECT count(*) FROM " + table)).isEqualTo(3_000);
         }
     }
@@ -155,9 +164,9 @@ final class SweeperTest {
                 Database database = Database.open(pool, request, 5_000, () -> {})) {
             insert(db, table, "once/", 700, db.dialect.nowPlusMillis("(-3600000)"));
             Sweeper sweeper = new Sweeper(database, -1);
-            assertThat(sweeper.sweep(Duration.ofMinutes(10))).isEqualTo(500);
+            assertThat(sweeper.sweep(Duration.ofMinutes(10), Long.MAX_VALUE)).isEqualTo(500);
 
-            sweeper.released();
+            sweeper.released(Long.MAX_VALUE);
 
             await().atMost(PATIENCE).until(() -> db.number("SELECT count(*) FROM " + table) == 0);
         }
@@ -176,7 +185,8 @@ final class SweeperTest {
             insert(db, table, "kept/", 500, db.dialect.nowPlusMillis("(-3600000)"));
             db.execute("CREATE RULE kept AS ON DELETE TO " + table + " DO INSTEAD NOTHING");
 
-            assertThat(new Sweeper(database).sweep(Duration.ofMinutes(10))).isZero();
+            assertThat(new Sweeper(database).sweep(Duration.ofMinutes(10), Long.MAX_VALUE))
+                    .isZero();
             assertThat(deletions).hasValue(1);
         }
     }
@@ -254,17 +264,21 @@ final class SweeperTest {
         try (Database database = db.open(JdbcStrategy.UNIQUE_INDEX)) {
             db.on("ORDER BY expires", call -> Answer.row("a").and("b")).on("DELETE", call -> Answer.count(1));
 
-            assertThat(new Sweeper(database).sweep(Duration.ofMinutes(10))).isEqualTo(1);
+            assertThat(new Sweeper(database).sweep(Duration.ofMinutes(10), Long.MAX_VALUE))
+                    .isEqualTo(1);
 
             String before = dialect.nowPlusMillis("(-600000)");
             String older = " " + dialect.operator("<") + " ";
+            String below = " AND token" + older + Long.MAX_VALUE;
             assertThat(db.calls().stream().map(RecordedDb.Call::sql).toList())
                     .isEqualTo(List.of(
                             "SELECT name FROM holdfast_held WHERE expires" + older
-                                    + (postgres ? "(SELECT " + before + ")" : before) + " ORDER BY expires LIMIT 500",
+                                    + (postgres ? "(SELECT " + before + ")" : before) + below
+                                    + " ORDER BY expires LIMIT 500",
                             "/*client prepare*/DELETE FROM holdfast_held WHERE name "
                                     + (postgres ? dialect.operator("=") + " ANY (?)" : "IN (?, ?)") + " AND expires"
-                                    + (Product.isInnoDb(dialect) ? " + INTERVAL 0 SECOND" : "") + older + before));
+                                    + (Product.isInnoDb(dialect) ? " + INTERVAL 0 SECOND" : "") + older + before
+                                    + below));
             assertThat(db.calls())
                     .allMatch(call -> call.networkTimeoutMillis() > 2_000 && call.networkTimeoutMillis() <= 10_000);
             List<Object> names = List.of("a", "b");
@@ -286,15 +300,15 @@ final class SweeperTest {
             db.on("ORDER BY expires", call -> looks.incrementAndGet() == 1 ? first : null)
                     .on("DELETE", call -> Answer.count(500));
             Sweeper sweeper = new Sweeper(database, -1);
-            sweeper.released();
-            sweeper.released();
+            sweeper.released(Long.MAX_VALUE);
+            sweeper.released(Long.MAX_VALUE);
 
-            assertThat(sweeper.sweep(Duration.ofMinutes(10)))
+            assertThat(sweeper.sweep(Duration.ofMinutes(10), Long.MAX_VALUE))
                     .as("the first look")
                     .isEqualTo(500);
-            sweeper.released(); // goes on with it, as there is more
+            sweeper.released(Long.MAX_VALUE); // goes on with it, as there is more
             await().atMost(PATIENCE).pollInterval(Duration.ofMillis(5)).until(() -> looks.get() == 2);
-            sweeper.released();
+            sweeper.released(Long.MAX_VALUE);
             assertThat(looks).hasValue(2);
         }
     }
