@@ -12,7 +12,10 @@ import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.domain.JavaModifier;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
+import dev.holdfast.lock.spi.support.Answers;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** The direction of dependencies, as ARCHITECTURE.md draws it. */
@@ -100,6 +103,15 @@ class ArchitectureTest {
                         "is System.out or System.err",
                         access -> access.getTargetOwner().isEquivalentTo(System.class)
                                 && List.of("out", "err").contains(access.getName())))
+                .check(CLASSES);
+    }
+
+    /** On a thread of the common pool, these run other tasks of the pool while they wait; see {@link Answers}. */
+    @Test
+    void library_waitsForFuturesByParkingOnly() {
+        noClasses()
+                .should()
+                .callMethod(CompletableFuture.class, "get", long.class, TimeUnit.class)
                 .check(CLASSES);
     }
 

@@ -14,6 +14,7 @@ import dev.holdfast.lock.consul.internal.http.PemFiles;
 import dev.holdfast.lock.consul.internal.http.Reply;
 import dev.holdfast.lock.consul.internal.http.Unchecked;
 import dev.holdfast.lock.consul.internal.session.ConsulKeys;
+import dev.holdfast.lock.spi.support.Answers;
 import dev.holdfast.lock.spi.support.ConnectDiagnosis;
 import dev.holdfast.lock.spi.support.Greeting;
 import java.io.IOException;
@@ -102,9 +103,11 @@ public final class ConsulLockProvider implements LockProvider {
             for (int left = connection.agents().size(); ; left--) {
                 long millis = Math.max(1, TimeUnit.NANOSECONDS.toMillis(deadlineNanos - System.nanoTime()) / left);
                 try {
-                    http.get(key, Deadline.in(millis))
-                            .thenApply(reply -> Unchecked.run(() -> reply.expect(Reply.OK, Reply.NOT_FOUND)))
-                            .get(millis, TimeUnit.MILLISECONDS);
+                    Answers.get(
+                            http.get(key, Deadline.in(millis))
+                                    .thenApply(reply -> Unchecked.run(() -> reply.expect(Reply.OK, Reply.NOT_FOUND))),
+                            millis,
+                            TimeUnit.MILLISECONDS);
                     return;
                 } catch (ExecutionException | TimeoutException e) {
                     boolean lasting = ConsulFailures.TRANSLATOR.translate("", e) instanceof LockConfigurationException;

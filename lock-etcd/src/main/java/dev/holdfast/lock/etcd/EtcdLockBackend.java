@@ -41,6 +41,7 @@ import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
+import dev.holdfast.lock.spi.support.Answers;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
@@ -312,7 +313,7 @@ final class EtcdLockBackend implements LockBackend {
 
     private void endAfter(CompletableFuture<Void> revoked) {
         try {
-            revoked.get(LATE_MILLIS, TimeUnit.MILLISECONDS);
+            Answers.get(revoked, LATE_MILLIS, TimeUnit.MILLISECONDS);
         } catch (InterruptedException | ExecutionException | TimeoutException e) {
             LOG.debug("leases could not be revoked on close; they will expire", e);
         }

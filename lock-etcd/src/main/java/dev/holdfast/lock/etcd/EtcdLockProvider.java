@@ -8,6 +8,7 @@ import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.etcd.internal.client.EtcdCalls;
 import dev.holdfast.lock.etcd.internal.client.EtcdFailures;
 import dev.holdfast.lock.etcd.internal.client.EtcdKeys;
+import dev.holdfast.lock.spi.support.Answers;
 import dev.holdfast.lock.spi.support.ConnectDiagnosis;
 import dev.holdfast.lock.spi.support.Greeting;
 import io.etcd.jetcd.ByteSequence;
@@ -119,8 +120,10 @@ public final class EtcdLockProvider implements LockProvider {
                 new ConnectDiagnosis(address.target(), PREFACE, EtcdFailures.TRANSLATOR, deadlineNanos)) {
             for (int left = repeats; ; left--) {
                 try {
-                    EtcdCalls.guarded(() -> client.getKVClient().get(key, ONE_KEY))
-                            .get(timeout.toMillis(), TimeUnit.MILLISECONDS);
+                    Answers.get(
+                            EtcdCalls.guarded(() -> client.getKVClient().get(key, ONE_KEY)),
+                            timeout.toMillis(),
+                            TimeUnit.MILLISECONDS);
                     loaded = true;
                     return;
                 } catch (ExecutionException | TimeoutException e) {

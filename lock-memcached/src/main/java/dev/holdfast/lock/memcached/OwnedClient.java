@@ -6,6 +6,7 @@ import com.spotify.folsom.ExponentialBackoff;
 import com.spotify.folsom.MemcacheClientBuilder;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.support.Answers;
 import dev.holdfast.lock.spi.support.ConnectDiagnosis;
 import dev.holdfast.lock.spi.support.FailureTranslator;
 import dev.holdfast.lock.spi.support.Greeting;
@@ -76,8 +77,11 @@ final class OwnedClient {
                     .withEventLoopGroup(loop)
                     .withChannelClass(address.tls() ? NioSocketChannel.class : DeferredRead.Channel.class)
                     .connectAscii();
-            link.first().get(timeout.toMillis(), TimeUnit.MILLISECONDS);
-            ConnectFuture.connectFuture(client).toCompletableFuture().get(timeout.toMillis(), TimeUnit.MILLISECONDS);
+            Answers.get(link.first(), timeout.toMillis(), TimeUnit.MILLISECONDS);
+            Answers.get(
+                    ConnectFuture.connectFuture(client).toCompletableFuture(),
+                    timeout.toMillis(),
+                    TimeUnit.MILLISECONDS);
             return client;
         } catch (ExecutionException | TimeoutException | RuntimeException e) {
             shutDown(client);

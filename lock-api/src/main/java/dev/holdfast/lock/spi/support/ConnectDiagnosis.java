@@ -194,7 +194,7 @@ public final class ConnectDiagnosis implements AutoCloseable {
     private PortProbe.Finding await(CompletableFuture<PortProbe.Finding> finding) {
         long millis = TimeUnit.NANOSECONDS.toMillis(deadlineNanos - System.nanoTime());
         try {
-            return finding.get(Math.max(MIN_MILLIS, millis), TimeUnit.MILLISECONDS);
+            return Answers.get(finding, Math.max(MIN_MILLIS, millis), TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
             return new PortProbe.Finding(
                     "the server does not answer", "check the server, the address and the network", false);

@@ -7,9 +7,8 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
@@ -55,13 +54,10 @@ public final class LocalHost {
     }
 
     private static String lookedUp(Callable<String> lookUp, long patienceMillis) {
-        CompletableFuture<String> answer = CompletableFuture.supplyAsync(() -> {
-            try {
-                return lookUp.call();
-            } catch (Exception e) {
-                throw new CompletionException(e);
-            }
-        });
+        FutureTask<String> answer = new FutureTask<>(lookUp);
+        Thread looking = new Thread(null, answer, "holdfast-hostname", 0, false);
+        looking.setDaemon(true);
+        looking.start();
         try {
             return answer.get(patienceMillis, TimeUnit.MILLISECONDS);
         } catch (InterruptedException e) {

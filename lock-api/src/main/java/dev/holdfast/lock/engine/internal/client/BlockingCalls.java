@@ -10,10 +10,8 @@ import dev.holdfast.lock.engine.internal.queue.LocalHolds;
 import dev.holdfast.lock.engine.internal.queue.Waiter;
 import dev.holdfast.lock.engine.internal.runtime.Failures;
 import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.support.Answers;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -114,18 +112,13 @@ public final class BlockingCalls {
         boolean interrupted = false;
         long deadlineNanos = System.nanoTime() + engine.requestTimeoutNanos();
         try {
-            while (!future.isDone()) {
+            while (true) {
                 try {
-                    future.get(Math.max(0, deadlineNanos - System.nanoTime()), TimeUnit.NANOSECONDS);
+                    return Answers.await(future, deadlineNanos - System.nanoTime());
                 } catch (InterruptedException e) {
                     interrupted = true;
-                } catch (ExecutionException e) {
-                    return true;
-                } catch (TimeoutException e) {
-                    return false;
                 }
             }
-            return true;
         } finally {
             interruptIf(interrupted);
         }

@@ -17,6 +17,7 @@ import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
+import dev.holdfast.lock.spi.support.Answers;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -147,7 +148,7 @@ public final class ConsulLockBackend implements LockBackend {
     @Override
     public void close() {
         try {
-            sessions.close(Deadline.in(CLOSE_MILLIS)).get(CLOSE_MILLIS, TimeUnit.MILLISECONDS);
+            Answers.get(sessions.close(Deadline.in(CLOSE_MILLIS)), CLOSE_MILLIS, TimeUnit.MILLISECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (Exception e) {

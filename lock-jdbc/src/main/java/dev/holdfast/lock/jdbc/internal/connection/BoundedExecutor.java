@@ -95,8 +95,7 @@ public final class BoundedExecutor implements AutoCloseable {
         long leftMillis = TransactionRunner.millisLeft(deadlineNanos);
         return await(elsewhere, leftMillis, () -> {
             long statementNanos = Math.max(
-                    deadlineNanos - now,
-                    TimeUnit.MILLISECONDS.toNanos(MIN_STATEMENT_MILLIS) + System.nanoTime() - now);
+                    deadlineNanos - now, TimeUnit.MILLISECONDS.toNanos(MIN_STATEMENT_MILLIS) + System.nanoTime() - now);
             return onThisThread(connect, deadlineNanos, now + statementNanos, around, work);
         });
     }

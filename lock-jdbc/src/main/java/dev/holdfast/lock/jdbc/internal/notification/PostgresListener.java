@@ -2,6 +2,7 @@ package dev.holdfast.lock.jdbc.internal.notification;
 
 import dev.holdfast.lock.jdbc.internal.connection.Connections;
 import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
+import dev.holdfast.lock.spi.support.Answers;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -252,7 +253,7 @@ final class PostgresListener implements AutoCloseable {
 
     private static boolean endsSoon(CompletableFuture<Void> end) {
         try {
-            end.get(4L * READ_MILLIS, TimeUnit.MILLISECONDS);
+            Answers.get(end, 4L * READ_MILLIS, TimeUnit.MILLISECONDS);
             return true;
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

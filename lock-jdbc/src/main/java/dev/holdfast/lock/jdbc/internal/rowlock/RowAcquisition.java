@@ -8,6 +8,7 @@ import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockName;
+import dev.holdfast.lock.spi.support.Answers;
 import java.sql.SQLException;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
@@ -297,7 +298,7 @@ final class RowAcquisition {
                 mine.cancelWait();
             }
             try {
-                waited.get(CANCEL_AGAIN_MILLIS, TimeUnit.MILLISECONDS);
+                Answers.get(waited, CANCEL_AGAIN_MILLIS, TimeUnit.MILLISECONDS);
             } catch (TimeoutException e) {
                 if (System.nanoTime() - deadlineNanos > 0) {
                     throw new SQLException("the wait has not ended yet", "08000", e);

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.redis.internal.connection;
 
+import dev.holdfast.lock.spi.support.Answers;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisException;
@@ -129,7 +130,7 @@ public interface ConnectionFactory {
     /** Closes a connection that this factory has made, so that its client can be closed next without finding it half closed. */
     default void close(StatefulConnection<?, ?> connection) {
         try {
-            connection.closeAsync().get(CLOSE_MILLIS, TimeUnit.MILLISECONDS);
+            Answers.get(connection.closeAsync(), CLOSE_MILLIS, TimeUnit.MILLISECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (ExecutionException | TimeoutException e) {
@@ -200,7 +201,7 @@ public interface ConnectionFactory {
     /** Redis 7 and Valkey have them; where INFO is not allowed, they are not used. */
     private static boolean hasShardChannels(Link link) {
         try {
-            String info = link.commands().info("server").toCompletableFuture().get(10, TimeUnit.SECONDS);
+            String info = Answers.get(link.commands().info("server").toCompletableFuture(), 10, TimeUnit.SECONDS);
             Matcher version = Pattern.compile("redis_version:(\\d+)").matcher(info);
             return version.find() && Integer.parseInt(version.group(1)) >= 7;
         } catch (InterruptedException e) {

@@ -1,6 +1,7 @@
 package dev.holdfast.lock.redis.internal.connection;
 
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.support.Answers;
 import dev.holdfast.lock.spi.support.ConnectDiagnosis;
 import dev.holdfast.lock.spi.support.FailureTranslator;
 import dev.holdfast.lock.spi.support.Greeting;
@@ -136,7 +137,7 @@ final class InitialConnect implements AutoCloseable {
         thread.start();
         long left = deadlineNanos - System.nanoTime();
         try {
-            T result = opened.get(left > 0 ? left : timeoutNanos, TimeUnit.NANOSECONDS);
+            T result = Answers.get(opened, left > 0 ? left : timeoutNanos, TimeUnit.NANOSECONDS);
             diagnosis.close();
             return result;
         } catch (ExecutionException e) {
