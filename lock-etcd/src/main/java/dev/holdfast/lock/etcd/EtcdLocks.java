@@ -9,6 +9,7 @@ import dev.holdfast.lock.etcd.internal.acquisition.EtcdAcquisition;
 import dev.holdfast.lock.etcd.internal.client.DeadlineInterceptor;
 import dev.holdfast.lock.etcd.internal.client.DirectExecutorInterceptor;
 import dev.holdfast.lock.etcd.internal.client.EtcdKeys;
+import dev.holdfast.lock.etcd.internal.client.WatchSharing;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import io.etcd.jetcd.Client;
@@ -73,7 +74,8 @@ public final class EtcdLocks {
     }
 
     private static ClientBuilder settings(ClientBuilder builder) {
-        return builder.waitForReady(false)
+        return builder.interceptor(new WatchSharing())
+                .waitForReady(false)
                 .retryMaxAttempts(0)
                 .retryDelay(50)
                 .connectTimeout(Duration.ofSeconds(3))

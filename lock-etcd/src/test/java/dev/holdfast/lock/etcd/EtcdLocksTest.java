@@ -113,7 +113,7 @@ final class EtcdLocksTest {
         assertThat(EtcdLocks.recommended(builder)).isSameAs(builder);
 
         assertSettings(builder);
-        assertThat(interceptors(builder)).containsExactly("DeadlineInterceptor");
+        assertThat(interceptors(builder)).containsExactly("WatchSharing", "DeadlineInterceptor");
         assertThat(builder.executorService())
                 .as("the application's callbacks may block")
                 .isNull();
@@ -124,7 +124,8 @@ final class EtcdLocksTest {
         ClientBuilder builder = EtcdLocks.dedicated(Client.builder(), Duration.ofSeconds(5));
 
         assertSettings(builder);
-        assertThat(interceptors(builder)).containsExactly("DeadlineInterceptor", "DirectExecutorInterceptor");
+        assertThat(interceptors(builder))
+                .containsExactly("WatchSharing", "DeadlineInterceptor", "DirectExecutorInterceptor");
         List<Thread> ran = new ArrayList<>();
         builder.executorService().execute(() -> ran.add(Thread.currentThread()));
         assertThat(ran).containsExactly(Thread.currentThread());

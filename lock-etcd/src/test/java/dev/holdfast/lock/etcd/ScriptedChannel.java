@@ -22,9 +22,12 @@ public final class ScriptedChannel extends Channel {
     public static final class Call<Q, A> extends ClientCall<Q, A> {
         final MethodDescriptor<Q, A> method;
         public final CallOptions options;
-        final List<Q> messages = new CopyOnWriteArrayList<>();
+        public final List<Q> messages = new CopyOnWriteArrayList<>();
         /** What it was cancelled with. */
         public final CompletableFuture<String> cancelled = new CompletableFuture<>();
+
+        /** Whether nothing more is sent. */
+        public boolean halfClosed;
 
         private @Nullable Listener<A> listener;
 
@@ -36,6 +39,10 @@ public final class ScriptedChannel extends Channel {
         void answers(A message) {
             Objects.requireNonNull(listener).onMessage(message);
             closes(Status.OK);
+        }
+
+        public void says(A message) {
+            Objects.requireNonNull(listener).onMessage(message);
         }
 
         public void closes(Status status) {
@@ -56,7 +63,9 @@ public final class ScriptedChannel extends Channel {
         }
 
         @Override
-        public void halfClose() {}
+        public void halfClose() {
+            halfClosed = true;
+        }
 
         @Override
         public void sendMessage(Q message) {

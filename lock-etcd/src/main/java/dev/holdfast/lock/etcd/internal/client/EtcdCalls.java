@@ -22,10 +22,13 @@ import io.grpc.Context;
 import java.net.URI;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * The jetcd calls of this backend. A call never throws and never blocks; {@link #bounded} limits the wait for its
@@ -38,7 +41,12 @@ public final class EtcdCalls {
     private static final LeaseOption WITH_KEYS =
             LeaseOption.newBuilder().withAttachedKeys().build();
 
+    /** Leaves streams for other calls where a connection may have 100, the usual limit of proxies. */
+    static final int MAX_SEPARATE_WATCHES = 64;
+
     private final Client client;
+    private final WatchStreams streams = new WatchStreams();
+    private final AtomicInteger separate = new AtomicInteger();
     private final ScheduledExecutorService executor;
     private final AtomicLong latestTerm = new AtomicLong();
     private final Timeouts timeouts = new Timeouts();
@@ -120,9 +128,49 @@ public final class EtcdCalls {
         return guarded(() -> context.call(() -> client.getLeaseClient().keepAliveOnce(leaseId)));
     }
 
-    /** Throws if the client is closed. */
+    /**
+     * Opens a watch, on a shared stream if the client's channel has a {@link WatchSharing}. Other clients use one stream
+     * for each watch, so their number is limited.
+     *
+     * @throws Exception if the client is closed, or if it has too many streams
+     */
     Watch.Watcher watch(ByteSequence key, WatchOption option, Watch.Listener listener) throws Exception {
-        return Context.ROOT.call(() -> client.getWatchClient().watch(key, option, listener));
+        if (separate.get() >= MAX_SEPARATE_WATCHES) {
+            throw new RejectedExecutionException(MAX_SEPARATE_WATCHES + " watches have a stream of their own;"
+                    + " build the jetcd client by EtcdLocks.recommended, which makes them share one");
+        }
+        WatchStreams.Ask ask = streams.ask();
+        Watch.Watcher watcher = Context.ROOT
+                .withValue(WatchStreams.ASKED, ask)
+                .call(() -> client.getWatchClient().watch(key, option, listener));
+        if (ask.isTaken()) {
+            return watcher;
+        }
+        separate.incrementAndGet();
+        return new SeparateWatch(watcher, separate::decrementAndGet);
+    }
+
+    /** A watch that has a stream of its own. */
+    private record SeparateWatch(Watch.Watcher watcher, AtomicReference<Runnable> leave) implements Watch.Watcher {
+        SeparateWatch(Watch.Watcher watcher, Runnable leave) {
+            this(watcher, new AtomicReference<>(leave));
+        }
+
+        @Override
+        public void close() {
+            watcher.close();
+            leave.getAndSet(() -> {}).run();
+        }
+
+        @Override
+        public boolean isClosed() {
+            return watcher.isClosed();
+        }
+
+        @Override
+        public void requestProgress() {
+            watcher.requestProgress();
+        }
     }
 
     /**
