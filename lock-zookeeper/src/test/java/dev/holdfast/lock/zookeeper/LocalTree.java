@@ -69,7 +69,15 @@ public final class LocalTree {
         return slash <= 0 ? "/" : path.substring(0, slash);
     }
 
-    public synchronized Outcome create(String path, byte[] data, List<ACL> acl, CreateMode mode, long session) {
+    public Outcome create(String path, byte[] data, List<ACL> acl, CreateMode mode, long session) {
+        Outcome created = add(path, data, acl, mode, session);
+        if (created.code() == Code.OK) {
+            tell(EventType.NodeCreated, created.path());
+        }
+        return created;
+    }
+
+    private synchronized Outcome add(String path, byte[] data, List<ACL> acl, CreateMode mode, long session) {
         Node parent = nodes.get(parent(path));
         if (parent == null && !parent(path).equals("/")) {
             return Outcome.refused(Code.NONODE, path);

@@ -327,6 +327,24 @@ public final class LocalZooKeeper extends ZooKeeper {
     }
 
     @Override
+    public void removeWatches(
+            String path,
+            Watcher watcher,
+            Watcher.WatcherType type,
+            boolean local,
+            AsyncCallback.VoidCallback callback,
+            Object context) {
+        asked(
+                "unwatch one " + path,
+                path,
+                () -> {
+                    lines.remove(path);
+                    return LocalTree.Outcome.refused(Code.OK, path);
+                },
+                outcome -> callback.processResult(outcome.code().intValue(), path, context));
+    }
+
+    @Override
     public void multi(Iterable<Op> operations, AsyncCallback.MultiCallback callback, Object context) {
         List<String> paths = new ArrayList<>();
         operations.forEach(operation -> paths.add(operation.getPath()));

@@ -49,6 +49,11 @@ public final class UnsentZooKeeper extends ZooKeeper {
         LocalZooKeeper.endOf(cnxn);
     }
 
+    /** The requests with that prefix. */
+    public List<String> requests(String start) {
+        return requests.stream().filter(each -> each.startsWith(start)).toList();
+    }
+
     /** From now on, such a request gets this answer. */
     public void answer(String request, Code code) {
         refusals.put(request, code);
@@ -165,6 +170,17 @@ public final class UnsentZooKeeper extends ZooKeeper {
     public void removeAllWatches(
             String path, Watcher.WatcherType type, boolean local, AsyncCallback.VoidCallback callback, Object context) {
         asked("unwatch " + path, code -> callback.processResult(code, path, context));
+    }
+
+    @Override
+    public void removeWatches(
+            String path,
+            Watcher watcher,
+            Watcher.WatcherType type,
+            boolean local,
+            AsyncCallback.VoidCallback callback,
+            Object context) {
+        asked("unwatch one " + path, code -> callback.processResult(code, path, context));
     }
 
     @Override

@@ -21,6 +21,11 @@ public record Attempt(
         return node.name();
     }
 
+    /** The requested permits; only if it is for permits. */
+    public Demand.Permits permits() {
+        return (Demand.Permits) node.acquisition().demand();
+    }
+
     public boolean isForPermits() {
         return node.acquisition().demand() instanceof Demand.Permits;
     }

@@ -1,6 +1,5 @@
 package dev.holdfast.lock.zookeeper.internal.permit;
 
-import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.zookeeper.internal.acquisition.Attempt;
@@ -51,7 +50,7 @@ public final class PermitAcquirer {
         }
         if (decision instanceof PermitLine.Decision.NoLimit none && (none.room() || waits)) {
             Attempt again = nextRetry(run);
-            int limit = ((Demand.Permits) run.node().acquisition().demand()).limit();
+            int limit = run.permits().limit();
             return stateStore
                     .create(run.session(), run.name(), limit)
                     .thenCompose(created -> look.apply(again, lockNode));

@@ -57,6 +57,11 @@ public record PermitState(int limit, int version, Map<String, Integer> slots) {
         return String.join("\n", lines).getBytes(StandardCharsets.UTF_8);
     }
 
+    /** Whether a node that asks for permits of that limit has none, and may get some later. */
+    public boolean isWaiting(String nodeName, int asked) {
+        return limit == asked && slotOf(nodeName) == 0;
+    }
+
     /** The slot of a node; 0 if it has none. */
     int slotOf(String nodeName) {
         return slots.getOrDefault(nodeName, 0);

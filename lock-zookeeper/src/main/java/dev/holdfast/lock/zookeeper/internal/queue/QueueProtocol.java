@@ -58,6 +58,7 @@ final class QueueProtocol {
     private final LockTree tree;
     private final SessionTracker sessions;
     private final PermitStateStore stateStore;
+    private final SharedLooks looks;
     private final AttemptCompletion completion;
     private final PermitAcquirer permits;
     private final Consumer<ZooKeeperAcquisition> listen;
@@ -71,15 +72,11 @@ final class QueueProtocol {
         this.tree = tree;
         this.sessions = sessions;
         this.stateStore = new PermitStateStore(tree);
+        this.looks = new SharedLooks(tree, stateStore);
         this.completion = completion;
         this.permits = new PermitAcquirer(stateStore, completion, this::list, this::deleted);
         this.listen = listen;
     }
-
-    /**
-     * The children of a name, and the state of its permits, which is read before them if the attempt asks for permits.
-     */
-    private record Look(PermitState permitState, List<String> children) {}
 
     CompletableFuture<AcquireResult> tryAcquire(AcquireRequest request, ZooKeeperAcquisition node) {
         Session session = sessions.current();
@@ -102,7 +99,34 @@ final class QueueProtocol {
         if (node.phase() == Phase.HELD) {
             return confirm(run, lockNode);
         }
-        return next ? takeOver(run, lockNode) : list(run, lockNode);
+        return next ? takeOver(run, lockNode) : look(run, lockNode);
+    }
+
+    /** Lists the queue, unless its events show it: then reading the permits is enough for a waiter for permits. */
+    private CompletableFuture<AcquireResult> look(Attempt run, LockNode lockNode) {
+        if (!run.isForPermits() || run.request().waitMillis() == 0) {
+            return list(run, lockNode);
+        }
+        return stateStore.read(run.session(), run.name()).thenCompose(permitState -> {
+            String parent = tree.parent(run.name());
+            String child = lockNode.child();
+            if (!permitState.isWaiting(child, run.permits().limit())) {
+                return list(run, lockNode);
+            }
+            if (run.session().lines().isFull(parent, child)) {
+                return CompletableFuture.completedFuture(busy(run));
+            }
+            // A grant follows from a write alone, which is what makes it certain.
+            return run.session()
+                    .lines()
+                    .queue(parent, child, permitState.slots().keySet())
+                    .map(queue -> decide(run, lockNode, new PermitLine(queue, permitState), 0))
+                    .orElseGet(() -> list(run, lockNode));
+        });
+    }
+
+    private static AcquireResult busy(Attempt run) {
+        return new AcquireResult.Busy(-1, run.node());
     }
 
     private CompletableFuture<AcquireResult> enqueue(Attempt run) {
@@ -119,8 +143,10 @@ final class QueueProtocol {
                 identity,
                 tree.acl(),
                 CreateMode.EPHEMERAL_SEQUENTIAL);
-        boolean omitted = !run.isForPermits() && session.lowestNodes().isLikely(node.name());
-        @Nullable CompletableFuture<Look> listed = omitted ? null : look(run);
+        boolean omitted = run.isForPermits()
+                ? run.request().waitMillis() > 0 && session.lines().isFull(parent, run.permits())
+                : session.lowestNodes().isLikely(node.name());
+        @Nullable CompletableFuture<PermitLine> listed = omitted ? null : queue(run);
         CompletableFuture<AcquireResult> result = new CompletableFuture<>();
         StageHelpers.listen(created, (child, failure) -> {
             if (failure == null) {
@@ -145,24 +171,28 @@ final class QueueProtocol {
     }
 
     private CompletableFuture<AcquireResult> created(
-            Attempt run, LockNode lockNode, @Nullable CompletableFuture<Look> listed) {
+            Attempt run, LockNode lockNode, @Nullable CompletableFuture<PermitLine> listed) {
         if (listed != null) {
             return listed.thenCompose(
-                    look -> decide(run, lockNode, look, run.session().certainMillis()));
+                    line -> decide(run, lockNode, line, run.session().certainMillis()));
         }
-        if (!run.session().lowestNodes().proves(run.node().name(), lockNode)) {
-            return list(run, lockNode);
+        if (run.isForPermits() || !run.session().lowestNodes().proves(run.node().name(), lockNode)) {
+            return look(run, lockNode);
         }
         run.node().lowest = true;
         return completion.granted(run, lockNode, run.session().certainMillis());
     }
 
-    /** Lists the queue, after reading the permits in the same trip. */
-    private CompletableFuture<Look> look(Attempt run) {
-        CompletableFuture<PermitState> permitState = run.isForPermits()
-                ? stateStore.read(run.session(), run.name())
-                : CompletableFuture.completedFuture(PermitState.NONE);
-        return permitState.thenCombine(run.session().children(tree.parent(run.name())), Look::new);
+    /** Lists the queue; for permits, after reading their state in the same trip. */
+    private CompletableFuture<PermitLine> queue(Attempt run) {
+        if (run.isForPermits()) {
+            return looks.look(run.session(), run.name());
+        }
+        String parent = tree.parent(run.name());
+        return run.session()
+                .children(parent)
+                .thenCompose(children -> CreationOrder.of(run.session(), parent, children))
+                .thenApply(queue -> new PermitLine(queue, PermitState.NONE));
     }
 
     /** Continues after a creation without an answer. */
@@ -186,12 +216,12 @@ final class QueueProtocol {
         long certain = session.certainMillis();
         long age = session.acknowledgedAgeMillis();
         if (age <= certain / 4) {
-            return look(run).thenCompose(look -> decide(run, lockNode, look, certain - age));
+            return queue(run).thenCompose(line -> decide(run, lockNode, line, certain - age));
         }
         CompletableFuture<Integer> confirmed = session.confirm(List.of(lockNode.path()));
-        return look(run)
-                .thenCombine(confirmed, (look, count) -> count == 0 ? new Look(look.permitState(), List.of()) : look)
-                .thenCompose(look -> decide(run, lockNode, look, certain));
+        return queue(run)
+                .thenCombine(confirmed, (line, count) -> count == 0 ? null : line)
+                .thenCompose(line -> line == null ? deleted(run) : decide(run, lockNode, line, certain));
     }
 
     private CompletableFuture<AcquireResult> takeOver(Attempt run, LockNode lockNode) {
@@ -222,13 +252,9 @@ final class QueueProtocol {
         return enqueue(run.next());
     }
 
-    private CompletableFuture<AcquireResult> decide(Attempt run, LockNode lockNode, Look look, long certainMillis) {
-        return CreationOrder.of(run.session(), tree.parent(run.name()), look.children())
-                .thenCompose(queue -> decide(run, lockNode, queue, look.permitState(), certainMillis));
-    }
-
     private CompletableFuture<AcquireResult> decide(
-            Attempt run, LockNode lockNode, List<SequentialNode> queue, PermitState permitState, long certainMillis) {
+            Attempt run, LockNode lockNode, PermitLine line, long certainMillis) {
+        List<SequentialNode> queue = line.queue();
         int index = 0;
         while (index < queue.size() && !queue.get(index).name().equals(lockNode.child())) {
             index++;
@@ -237,13 +263,12 @@ final class QueueProtocol {
             return deleted(run);
         }
         if (run.isForPermits()) {
-            return permits.decide(run, lockNode, new PermitLine(queue, permitState), index, certainMillis)
-                    .thenApply(answer -> {
-                        if (answer instanceof AcquireResult.Busy) {
-                            listenAgain(run.node());
-                        }
-                        return answer;
-                    });
+            return permits.decide(run, lockNode, line, index, certainMillis).thenApply(answer -> {
+                if (answer instanceof AcquireResult.Busy) {
+                    listenAgain(run.node());
+                }
+                return answer;
+            });
         }
         List<SequentialNode> blockers =
                 blockers(queue.subList(0, index), run.node().acquisition().demand());
@@ -265,7 +290,7 @@ final class QueueProtocol {
                 listen.accept(run.node());
             }
         }
-        return CompletableFuture.completedFuture(new AcquireResult.Busy(-1, run.node()));
+        return CompletableFuture.completedFuture(busy(run));
     }
 
     /** Watches the queue for a waiter for permits whose node was replaced: its caller subscribes only once. */

@@ -24,7 +24,6 @@ import dev.holdfast.lock.zookeeper.internal.acquisition.NodeRemover;
 import dev.holdfast.lock.zookeeper.internal.acquisition.ZooKeeperAcquisition;
 import dev.holdfast.lock.zookeeper.internal.acquisition.ZooKeeperAcquisition.Phase;
 import dev.holdfast.lock.zookeeper.internal.acquisition.ZooKeeperAcquisition.Predecessor;
-import dev.holdfast.lock.zookeeper.internal.permit.LineWatch;
 import dev.holdfast.lock.zookeeper.internal.permit.PermitStateStore;
 import dev.holdfast.lock.zookeeper.internal.session.EnsembleExamination;
 import dev.holdfast.lock.zookeeper.internal.session.LockNode;
@@ -98,7 +97,7 @@ public final class ZooKeeperLockBackend implements LockBackend, SessionTracker.O
         this.client = client;
         this.owned = owned;
         this.tree = new LockTree(base, acl);
-        this.sessions = new SessionTracker(client, this);
+        this.sessions = new SessionTracker(client, !owned, this);
         this.timer = new Timer(this::endOverdue);
         this.removals = new NodeRemover(tree, nodes, timer, this::stopIfDone);
         this.attempts = new QueueProtocol(tree, sessions, new AttemptCompletion(nodes, removals, timer), this::listen);
@@ -155,10 +154,12 @@ public final class ZooKeeperLockBackend implements LockBackend, SessionTracker.O
         watchOwn(node, lockNode);
         node.predecessorWatch.close();
         if (predecessor == null) {
-            LineWatch line = new LineWatch(
-                    lockNode.session(), tree.parent(node.name()), lockNode.child(), lockNode.czxid(), node::wake);
-            node.predecessorWatch = line;
-            line.open();
+            node.predecessorWatch = lockNode.session()
+                    .lines()
+                    .listen(tree.parent(node.name()), lockNode.child(), lockNode.czxid(), node::wake);
+            if (node.phase() != Phase.QUEUED || !lockNode.equals(node.lockNode)) {
+                node.predecessorWatch.close();
+            }
             return;
         }
         node.predecessorWatch = lockNode.session().watches().watch(predecessor.path(), () -> {
@@ -270,11 +271,7 @@ public final class ZooKeeperLockBackend implements LockBackend, SessionTracker.O
     @Override
     public void connected(Session session) {
         session.watches().rearm();
-        for (ZooKeeperAcquisition node : nodes.values()) {
-            if (node.isAt(session) && node.predecessorWatch instanceof LineWatch line) {
-                line.open();
-            }
-        }
+        session.lines().resume();
         removals.retry();
     }
 

@@ -41,8 +41,9 @@ public final class Session {
     public record Data(byte[] bytes, Stat stat) {}
 
     private final ZooKeeper zk;
+    private final boolean shared;
     private final DeletionWatches watches;
-    private final RecursiveWatches lines = new RecursiveWatches(this);
+    private final LineRegistry lines = new LineRegistry(this);
     private final LowestNodeProof lowestNodes = new LowestNodeProof();
     private final Listings listings = new Listings(this::list, this::exists, System::nanoTime);
     private final AtomicLong lastAcknowledged = new AtomicLong();
@@ -50,8 +51,14 @@ public final class Session {
     private volatile boolean connected;
     private final AtomicBoolean ended = new AtomicBoolean();
 
-    public Session(ZooKeeper zk) {
+    /**
+     * Creates it.
+     *
+     * @param shared whether the handle belongs to the application, which may have watches of its own
+     */
+    public Session(ZooKeeper zk, boolean shared) {
         this.zk = zk;
+        this.shared = shared;
         this.connected = zk.getState() == ZooKeeper.States.CONNECTED;
         this.watches = new DeletionWatches(this);
     }
@@ -64,7 +71,7 @@ public final class Session {
         return watches;
     }
 
-    public RecursiveWatches lines() {
+    public LineRegistry lines() {
         return lines;
     }
 
@@ -198,7 +205,7 @@ public final class Session {
         return reply;
     }
 
-    /** Watches a node and all its children until {@link #unwatchAll}; see {@link RecursiveWatches}. */
+    /** Watches a node and all its children until {@link #unwatchAll}; see {@link LineRegistry}. */
     CompletableFuture<Void> watchAll(String path, org.apache.zookeeper.Watcher watcher) {
         CompletableFuture<Void> reply = new CompletableFuture<>();
         zk.addWatch(
@@ -217,16 +224,17 @@ public final class Session {
     }
 
     /**
-     * Removes all watches of that path from the server. Removing a single watcher would not be enough: then the client
-     * only asks the server whether the watch exists.
+     * Ends a watch of {@link #watchAll}. The servers have one watch for all programs that share the session, and
+     * ZooKeeper's client can only remove it for all of them. So in a session that is shared with the application, only
+     * the watcher is removed: the servers go on sending the events of that path until the session ends.
      */
-    void unwatchAll(String path) {
-        zk.removeAllWatches(
-                path,
-                org.apache.zookeeper.Watcher.WatcherType.Any,
-                true,
-                (int rc, String asked, Object context) -> {},
-                null);
+    void unwatchAll(String path, org.apache.zookeeper.Watcher watcher) {
+        org.apache.zookeeper.Watcher.WatcherType any = org.apache.zookeeper.Watcher.WatcherType.Any;
+        if (shared) {
+            zk.removeWatches(path, watcher, any, true, (int rc, String asked, Object context) -> {}, null);
+        } else {
+            zk.removeAllWatches(path, any, true, (int rc, String asked, Object context) -> {}, null);
+        }
     }
 
     public CompletableFuture<Void> delete(String path) {

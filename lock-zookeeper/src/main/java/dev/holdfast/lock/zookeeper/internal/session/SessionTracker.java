@@ -32,10 +32,17 @@ public final class SessionTracker implements CuratorListener {
 
     private final CuratorFramework client;
     private final Observer observer;
+    private final boolean shared;
     private final AtomicReference<@Nullable Session> current = new AtomicReference<>();
 
-    public SessionTracker(CuratorFramework client, Observer observer) {
+    /**
+     * Creates it.
+     *
+     * @param shared whether the framework belongs to the application
+     */
+    public SessionTracker(CuratorFramework client, boolean shared, Observer observer) {
         this.client = client;
+        this.shared = shared;
         this.observer = observer;
     }
 
@@ -63,7 +70,7 @@ public final class SessionTracker implements CuratorListener {
             if (!zk.getState().isAlive()) {
                 throw new LockUnavailableException("the ZooKeeper session has just ended; try again with the next one");
             }
-            Session next = new Session(zk);
+            Session next = new Session(zk, shared);
             if (current.compareAndSet(session, next)) {
                 end(session, "the session was replaced by a new one");
                 return next;

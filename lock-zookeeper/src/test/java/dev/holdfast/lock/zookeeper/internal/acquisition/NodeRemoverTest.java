@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
 /** What is deleted for an ended acquisition, and what is reported about its node. No server. */
 class NodeRemoverTest {
     private final UnsentZooKeeper zk = new UnsentZooKeeper();
-    private final Session session = new Session(zk);
+    private final Session session = new Session(zk, false);
     private final LockTree tree = new LockTree("/locks", ZooDefs.Ids.OPEN_ACL_UNSAFE);
     private final Timer timer = new Timer(unused -> {});
     private final AtomicInteger idle = new AtomicInteger();
@@ -94,7 +94,7 @@ class NodeRemoverTest {
         LocalTree nothing = new LocalTree();
         LocalZooKeeper slow = new LocalZooKeeper(nothing); // with a session of a minute
         ZooKeeperAcquisition node = ZooKeeperAcquisition.of(acquisition);
-        node.uncertainSession = new Session(slow);
+        node.uncertainSession = new Session(slow, false);
 
         assertThat(removals.remove(node)).isCompletedWithValue(false);
 
@@ -113,7 +113,7 @@ class NodeRemoverTest {
     @Test
     void remove_sessionIsOver_isDone() throws Exception {
         LocalZooKeeper over = new LocalZooKeeper(new LocalTree());
-        Session ended = new Session(over);
+        Session ended = new Session(over, false);
         over.state = ZooKeeper.States.CLOSED;
         ZooKeeperAcquisition known = ZooKeeperAcquisition.of(acquisition);
         known.lockNode = new LockNode(ended, path, UnsentZooKeeper.CZXID);

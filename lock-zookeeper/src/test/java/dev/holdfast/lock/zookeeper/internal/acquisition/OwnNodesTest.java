@@ -18,7 +18,7 @@ class OwnNodesTest {
     @Test
     void find_looksBehindASync() throws Exception {
         UnsentZooKeeper zk = new UnsentZooKeeper();
-        Session session = new Session(zk);
+        Session session = new Session(zk, false);
         AcquisitionId acquisition = BackendDriver.newAcquisition("lost");
         String child = SequentialNode.prefix(acquisition) + "0000000001";
         zk.children.clear();

@@ -16,6 +16,7 @@ import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import dev.holdfast.lock.zookeeper.LocalTree;
 import dev.holdfast.lock.zookeeper.internal.session.LocalClient;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -281,6 +282,29 @@ class PermitAcquirerTest {
         AtomicInteger calls = new AtomicInteger();
         second.backend.subscribe(waiter.ticket(), calls::incrementAndGet);
         assertThat(calls).hasPositiveValue();
+    }
+
+    /** All attempts at once would list a long queue once each. */
+    @Test
+    void attempts_atOnce_shareTheirLooks_andThoseAfterThemNeedNone() {
+        driver(first, 2, 2).acquire();
+        second.zk.hold();
+        List<BackendDriver> drivers = new ArrayList<>();
+        for (int i = 0; i < 20; i++) {
+            drivers.add(driver(second, 1, 2));
+            drivers.get(i).send(60_000);
+        }
+        second.zk.answerAll();
+        assertThat(second.zk.requests("list"))
+                .as("one for the first, one for all others")
+                .hasSize(2);
+
+        drivers.get(0).queueUp();
+        second.backend.subscribe(drivers.get(0).ticket(), () -> {});
+        second.zk.requests.clear();
+        driver(second, 1, 2).queueUp();
+        drivers.get(7).queueUp();
+        assertThat(second.zk.requests("list")).as("the events show the queue").isEmpty();
     }
 
     /** All waiters of a session share one watch, until the last one leaves; no watch of an ended session is removed. */

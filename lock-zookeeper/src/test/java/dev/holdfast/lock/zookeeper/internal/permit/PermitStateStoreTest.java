@@ -20,7 +20,7 @@ class PermitStateStoreTest {
         zk.data.add("5");
         zk.answer("create " + tree.permits("a"), Code.NODEEXISTS);
 
-        assertThat(new PermitStateStore(tree).changeLimit(new Session(zk), "a", 2, 3))
+        assertThat(new PermitStateStore(tree).changeLimit(new Session(zk, false), "a", 2, 3))
                 .isCompletedWithValue(5);
     }
 }

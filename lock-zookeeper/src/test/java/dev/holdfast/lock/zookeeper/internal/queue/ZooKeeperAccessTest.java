@@ -33,11 +33,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.imps.CuratorFrameworkState;
 import org.apache.curator.retry.RetryOneTime;
+import org.apache.zookeeper.AddWatchMode;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.ZooDefs;
@@ -251,6 +254,43 @@ class ZooKeeperAccessTest {
                             .build())
                     .isInstanceOf(IllegalArgumentException.class)
                     .hasMessageContainingAll("usingNamespace(\"space\")", "basePath");
+        }
+    }
+
+    @Test
+    @DisplayName("Clients on one framework, and the application's own watches there, do not lose each other's events")
+    void framework_sharedByClients_watchesAreTheirOwn() throws Exception {
+        Demand.Permits permit = new Demand.Permits(1, 1);
+        try (CuratorFramework framework = framework(fixture.connectString(), "");
+                LockBackend stays = ZooKeeperInternals.backend(
+                        ZooKeeperLocks.builder(framework).basePath("/shared"));
+                LockBackend leaves = ZooKeeperInternals.backend(
+                        ZooKeeperLocks.builder(framework).basePath("/shared"))) {
+            Grant held = BackendDriver.of(stays, "name", permit, BackendDriver.LEASE_MILLIS)
+                    .acquire();
+            List<String> seen = new CopyOnWriteArrayList<>();
+            framework
+                    .getZookeeperClient()
+                    .getZooKeeper()
+                    .addWatch(
+                            "/shared/name",
+                            event -> seen.add(event.getType().name()),
+                            AddWatchMode.PERSISTENT_RECURSIVE);
+            AtomicInteger calls = new AtomicInteger();
+            BackendDriver waiter = BackendDriver.of(stays, "name", permit, BackendDriver.LEASE_MILLIS);
+            waiter.queueUp();
+            stays.subscribe(waiter.ticket(), calls::incrementAndGet);
+            BackendDriver other = BackendDriver.of(leaves, "name", permit, BackendDriver.LEASE_MILLIS);
+            other.queueUp();
+
+            leaves.subscribe(other.ticket(), () -> {}).close();
+            other.abandon();
+            seen.clear();
+            release(stays, held);
+
+            await().atMost(PATIENCE).until(() -> calls.get() > 0);
+            assertThat(seen).containsExactly("NodeDeleted");
+            release(stays, waiter.acquireQueued());
         }
     }
 

@@ -107,6 +107,36 @@ class ZooKeeperDemandsTest {
     }
 
     @Test
+    @DisplayName("Of 300 waiters for a permit, a release wakes one, which reads the permits and writes its slot")
+    void permits_manyWaiters_aReleaseCostsTwoMoreRequests() throws Exception {
+        String name = newName();
+        Demand one = new Demand.Permits(1, 1);
+        Grant grant = driver(first, name, one).acquire();
+        List<BackendDriver> waiters = new ArrayList<>();
+        List<AtomicInteger> calls = new ArrayList<>();
+        for (int i = 0; i < 300; i++) {
+            waiters.add(driver(second, name, one));
+            calls.add(calls(waiters.get(i), new ArrayList<>()));
+        }
+        release(first, grant);
+        await().atMost(PATIENCE).until(() -> calls.get(0).get() > 0);
+        grant = waiters.get(0).acquireQueued();
+        assertThat(sum(calls)).isEqualTo(1);
+        RequestCount count = new RequestCount(fixture, second);
+
+        for (int i = 1; i <= 5; i++) {
+            AtomicInteger called = calls.get(i);
+            release(second, grant);
+            await().atMost(PATIENCE).until(() -> called.get() > 0);
+            grant = waiters.get(i).acquireQueued();
+        }
+
+        count.assertRequests("a deletion, the permits, the slot, five times", 15);
+        assertThat(sum(calls)).isEqualTo(6);
+        waiters.forEach(BackendDriver::abandon);
+    }
+
+    @Test
     @DisplayName("Permits cost four requests in two trips, their release one")
     void permits_cost() throws Exception {
         String name = newName();

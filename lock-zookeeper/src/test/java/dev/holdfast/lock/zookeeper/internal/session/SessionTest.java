@@ -31,7 +31,7 @@ class SessionTest {
     @ValueSource(strings = {"create", "delete", "confirm"})
     void acknowledgedAge_countsFromTheSending(String write) throws Exception {
         UnsentZooKeeper zk = new UnsentZooKeeper();
-        Session session = new Session(zk);
+        Session session = new Session(zk, false);
         zk.hold();
         switch (write) {
             case "create" ->
@@ -67,7 +67,7 @@ class SessionTest {
     @Test
     void acknowledged_byWritesAlone() throws Exception {
         LocalZooKeeper zk = new LocalZooKeeper(tree);
-        Session session = new Session(zk);
+        Session session = new Session(zk, false);
         session.sync("/").join();
         session.watchAll("/", event -> {}).join();
         assertThat(code(session.exists("/a"))).isEqualTo(Code.NONODE);
@@ -90,7 +90,7 @@ class SessionTest {
 
     @Test
     void confirm_tellsTheFirstThatIsNotThere() throws Exception {
-        Session session = new Session(new LocalZooKeeper(tree));
+        Session session = new Session(new LocalZooKeeper(tree), false);
         for (String path : List.of("/a", "/b", "/c")) {
             session.create(path, new byte[0], ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT)
                     .join();
@@ -109,7 +109,7 @@ class SessionTest {
     /** A node may have no data. */
     @Test
     void data_ofNothing_isEmpty() throws Exception {
-        Session session = new Session(new LocalZooKeeper(tree));
+        Session session = new Session(new LocalZooKeeper(tree), false);
         tree.create("/a", null, ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT, 0);
         assertThat(session.data("/a").join().bytes()).isEmpty();
     }
@@ -118,7 +118,7 @@ class SessionTest {
     @Test
     void acknowledgedAge_isThatOfTheLatestWrite() throws Exception {
         UnsentZooKeeper zk = new UnsentZooKeeper();
-        Session session = new Session(zk);
+        Session session = new Session(zk, false);
         zk.hold();
         StageHelpers.ignore(session.delete("/early"));
         long sentNanos = System.nanoTime();
@@ -138,7 +138,7 @@ class SessionTest {
     @Test
     void certainty_isTwoThirdsOfTheTimeOut() throws Exception {
         LocalZooKeeper zk = new LocalZooKeeper(tree);
-        Session session = new Session(zk);
+        Session session = new Session(zk, false);
         zk.sessionMillis = 10_000;
         assertThat(session.certainMillis()).isEqualTo(6_666);
         assertThat(session.timeoutMillis()).isEqualTo(10_000);
@@ -152,7 +152,7 @@ class SessionTest {
     void state_isTheHandles_andWhatWasTold() throws Exception {
         LocalZooKeeper zk = new LocalZooKeeper(tree);
         zk.state = ZooKeeper.States.CONNECTING;
-        Session later = new Session(zk);
+        Session later = new Session(zk, false);
         zk.state = ZooKeeper.States.CONNECTED;
         assertThat(later.isConnected()).isFalse();
         later.connected(true);

@@ -24,22 +24,23 @@ class SessionTrackerTest {
     private final LocalZooKeeper zk = new LocalZooKeeper(tree);
     private final LocalCurator curator = new LocalCurator(zk);
     private final List<String> observed = new ArrayList<>();
-    private final SessionTracker sessions = new SessionTracker(curator.framework(), new SessionTracker.Observer() {
-        @Override
-        public void suspended(Session session, String detail) {
-            observed.add("suspended " + session.id() + ": " + detail);
-        }
+    private final SessionTracker sessions =
+            new SessionTracker(curator.framework(), false, new SessionTracker.Observer() {
+                @Override
+                public void suspended(Session session, String detail) {
+                    observed.add("suspended " + session.id() + ": " + detail);
+                }
 
-        @Override
-        public void connected(Session session) {
-            observed.add("connected " + session.id());
-        }
+                @Override
+                public void connected(Session session) {
+                    observed.add("connected " + session.id());
+                }
 
-        @Override
-        public void ended(Session session, String detail) {
-            observed.add("ended " + session.id() + ": " + detail);
-        }
-    });
+                @Override
+                public void ended(Session session, String detail) {
+                    observed.add("ended " + session.id() + ": " + detail);
+                }
+            });
 
     SessionTrackerTest() throws IOException {
         sessions.start();
