@@ -7,6 +7,7 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClosedException;
+import dev.holdfast.lock.text.BackgroundLog;
 import dev.holdfast.lock.text.Printable;
 import java.time.Duration;
 import java.util.Optional;
@@ -17,9 +18,6 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
-import org.slf4j.event.Level;
 
 /**
  * The candidacy of one process.
@@ -32,7 +30,7 @@ import org.slf4j.event.Level;
  * the earliest time at which that can happen, or until the loss is signalled.
  */
 final class StandingElection implements Election {
-    private static final Logger LOG = LoggerFactory.getLogger(Election.class);
+    private static final BackgroundLog LOG = BackgroundLog.of(Election.class);
     private static final long MIN_BACK_OFF_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     private static final int MAX_BACK_OFF_DOUBLINGS = 6;
     private static final long LONG_TERM_NANOS = TimeUnit.MINUTES.toNanos(1);
@@ -116,8 +114,9 @@ final class StandingElection implements Election {
                 // Includes a thread that cannot be started and a store that refuses the request: the election stands
                 // again.
                 failed = true;
-                LOG.atLevel(failures == 0 ? Level.WARN : Level.DEBUG)
-                        .log("election '{}': failed, and stands again: {}", shown, e.toString());
+                if (failures == 0) {
+                    LOG.warn("election '{}': failed, and stands again: {}", shown, BackgroundLog.text(e));
+                }
                 LOG.debug("election '{}': the failure", shown, e);
             } finally {
                 if (lease != null) {
@@ -211,8 +210,8 @@ final class StandingElection implements Election {
         } catch (InterruptedException e) {
             LOG.debug("election '{}' (token {}): {} was interrupted", shown, now.token(), what);
         } catch (Exception | Error e) {
-            LOG.warn("election '{}' (token {}): {} failed; this leader resigns", shown, now.token(), what, e);
             guarded(() -> failed = true);
+            LOG.warn("election '{}' (token {}): {} failed; this leader resigns", shown, now.token(), what, e);
         } finally {
             signal();
         }
@@ -258,7 +257,7 @@ final class StandingElection implements Election {
         try {
             lease.close();
         } catch (LeaseLostException e) {
-            LOG.debug("election '{}': {}", shown, e.getMessage());
+            LOG.debug("election '{}': {}", shown, BackgroundLog.text(e));
         } catch (RuntimeException | Error e) { // this thread must survive: only it can end the candidacy
             LOG.warn(
                     "election '{}' (token {}): the lock was not released; it ends with its lease",

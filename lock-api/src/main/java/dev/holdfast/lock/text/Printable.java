@@ -1,11 +1,14 @@
 package dev.holdfast.lock.text;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * Escapes untrusted text (a lock's name, a holder's identity, a server's message) so that it is safe in one line of a
  * message. Line breaks and terminal escapes could forge log lines; bidirectional controls could reorder them.
  */
 public final class Printable {
     private static final int HIGHEST_PLAIN = 0x7e;
+    private static final String UNREADABLE = " (its message cannot be read)";
 
     private Printable() {}
 
@@ -39,6 +42,24 @@ public final class Printable {
         }
         int end = Character.isHighSurrogate(text.charAt(longest - 1)) ? longest - 1 : longest;
         return of(text.substring(0, end)) + "…";
+    }
+
+    /** Returns the class and the message of a failure. The message comes from foreign code, which may fail. */
+    public static String ofFailure(Throwable failure) {
+        try {
+            return String.valueOf(failure);
+        } catch (Throwable unreadable) {
+            return failure.getClass().getName() + UNREADABLE;
+        }
+    }
+
+    /** Returns the message of a failure, also if its {@code getMessage} fails; null if it has none. */
+    public static @Nullable String messageOf(Throwable failure) {
+        try {
+            return failure.getMessage();
+        } catch (Throwable unreadable) {
+            return failure.getClass().getName() + UNREADABLE;
+        }
     }
 
     private static String escaped(String text, int from) {

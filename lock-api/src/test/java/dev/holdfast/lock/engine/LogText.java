@@ -1,5 +1,6 @@
 package dev.holdfast.lock.engine;
 
+import dev.holdfast.lock.text.BackgroundLog;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -15,6 +16,7 @@ public final class LogText {
         try {
             action.run();
         } finally {
+            BackgroundLog.flush(10_000);
             System.setErr(before);
         }
         return written.toString(StandardCharsets.UTF_8);

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.recipe;
 
+import dev.holdfast.lock.text.BackgroundLog;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -16,6 +17,7 @@ final class ElectionLog implements AutoCloseable {
 
     /** The whole output, with stack traces. */
     String text() {
+        BackgroundLog.flush(10_000);
         return written.toString(StandardCharsets.UTF_8);
     }
 

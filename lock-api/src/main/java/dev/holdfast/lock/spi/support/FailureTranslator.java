@@ -220,7 +220,7 @@ public final class FailureTranslator {
     }
 
     private static String oneLine(Throwable cause) {
-        String message = cause.getMessage();
+        String message = Printable.messageOf(cause);
         if (message == null || message.isBlank()) {
             return cause instanceof IOException ? cause.getClass().getSimpleName() : "";
         }

@@ -12,18 +12,17 @@ import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.text.BackgroundLog;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Removes this client's entries from the server: grants that were released and acquisitions that were given up. The first try is
  * made at once; failed removals join the {@link Backlog}.
  */
 public final class Releaser {
-    private final Logger log;
+    private final BackgroundLog log;
     private final LockBackend backend;
     private final EngineRuntime runtime;
     private final InFlightRequests requests;
@@ -34,11 +33,15 @@ public final class Releaser {
     private volatile boolean closing;
 
     public Releaser(LockBackend backend, EngineRuntime runtime, InFlightRequests requests, long timeoutNanos) {
-        this(LoggerFactory.getLogger(Releaser.class), backend, runtime, requests, timeoutNanos);
+        this(BackgroundLog.of(Releaser.class), backend, runtime, requests, timeoutNanos);
     }
 
     public Releaser(
-            Logger log, LockBackend backend, EngineRuntime runtime, InFlightRequests requests, long timeoutNanos) {
+            BackgroundLog log,
+            LockBackend backend,
+            EngineRuntime runtime,
+            InFlightRequests requests,
+            long timeoutNanos) {
         this.log = log;
         this.backend = backend;
         this.runtime = runtime;

@@ -24,6 +24,7 @@ import dev.holdfast.lock.recipe.Recipes;
 import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.LockName;
+import dev.holdfast.lock.text.BackgroundLog;
 import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
@@ -31,13 +32,12 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** The client as its user sees it, and its shutdown. */
 public final class EngineClient implements LockClient {
     private static final int MAX_LISTED = 1_000;
-    private static final Logger LOG = LoggerFactory.getLogger(EngineClient.class);
+    private static final long LOG_MILLIS = 100;
+    private static final BackgroundLog LOG = BackgroundLog.of(EngineClient.class);
 
     private final EngineContext engine;
     private final BackendInfo info;
@@ -220,6 +220,7 @@ public final class EngineClient implements LockClient {
         try {
             calls.await(idle);
             endClose(idle.isDone());
+            BackgroundLog.flush(LOG_MILLIS); // a process that ends now should not lose the last lines
         } finally {
             if (interrupted) {
                 Thread.currentThread().interrupt();

@@ -3,19 +3,18 @@ package dev.holdfast.lock.engine.internal.hold;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.engine.internal.runtime.Housekeeper;
 import dev.holdfast.lock.spi.LockName;
+import dev.holdfast.lock.text.BackgroundLog;
 import java.lang.ref.PhantomReference;
 import java.lang.ref.Reference;
 import java.lang.ref.ReferenceQueue;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Finds leases that became unreachable without being closed, and ends their holds. Each run of the {@link Housekeeper} checks for
  * them, so that no extra thread is needed: a client with open leases has a periodic task.
  */
 public final class LeakDetector {
-    private static final Logger LOG = LoggerFactory.getLogger(LeakDetector.class);
+    private static final BackgroundLog LOG = BackgroundLog.of(LeakDetector.class);
 
     private final ReferenceQueue<Lease> dropped = new ReferenceQueue<>();
     private final boolean tracing;

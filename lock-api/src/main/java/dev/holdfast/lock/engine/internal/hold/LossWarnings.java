@@ -3,21 +3,20 @@ package dev.holdfast.lock.engine.internal.hold;
 import dev.holdfast.lock.engine.internal.runtime.Durations;
 import dev.holdfast.lock.engine.internal.runtime.Timer;
 import dev.holdfast.lock.engine.internal.runtime.Warnings;
+import dev.holdfast.lock.text.BackgroundLog;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** Logs the losses of a client: one line for the first, and one summary of those within some seconds after it. */
 public final class LossWarnings {
-    private final Logger log;
+    private final BackgroundLog log;
     private final String backendName;
     private final Warnings warnings;
 
     public LossWarnings(String backendName, Timer timer) {
-        this(LoggerFactory.getLogger(LossWarnings.class), backendName, timer);
+        this(BackgroundLog.of(LossWarnings.class), backendName, timer);
     }
 
-    public LossWarnings(Logger log, String backendName, Timer timer) {
+    public LossWarnings(BackgroundLog log, String backendName, Timer timer) {
         this.log = log;
         this.backendName = backendName;
         this.warnings = new Warnings(timer, this::sumUp);

@@ -10,6 +10,8 @@ import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.support.FailureTranslator;
+import dev.holdfast.lock.text.BackgroundLog;
+import dev.holdfast.lock.text.Printable;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -21,8 +23,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Renews all held leases of a client, and ends those whose time has passed.
@@ -34,7 +35,7 @@ import org.slf4j.LoggerFactory;
  * lease is part of it, so a release has nothing to cancel.
  */
 public final class Renewals {
-    private static final Logger LOG = LoggerFactory.getLogger(Renewals.class);
+    private static final BackgroundLog LOG = BackgroundLog.of(Renewals.class);
     private static final int MAX_BATCH = 1_000;
     private static final long MAX_RETRY_NANOS = 1_000_000_000;
 
@@ -118,7 +119,18 @@ public final class Renewals {
      * never waits for the answer to thousands of long ones.
      */
     private void send(List<HeldGrant> due) {
-        due.forEach(heldGrant -> heldGrant.renewing = true);
+        try {
+            due.forEach(heldGrant -> heldGrant.renewing = true);
+            sendByLength(due);
+        } catch (
+                Throwable
+                        e) { // no memory: the next run sends them again, which changes nothing for those that were sent
+            mayBeSentAgain(due);
+            throw e;
+        }
+    }
+
+    private void sendByLength(List<HeldGrant> due) {
         NavigableMap<Integer, Deque<HeldGrant>> byLength = new TreeMap<>();
         for (HeldGrant heldGrant : due) {
             int length = Long.SIZE - Long.numberOfLeadingZeros(heldGrant.thirdOfLeaseNanos());
@@ -152,8 +164,8 @@ public final class Renewals {
         try {
             runtime.renewals().execute(renew);
         } catch (Throwable e) { // no thread could be started
-            unknown(batch, String.valueOf(e));
-            unknown(List.copyOf(due), String.valueOf(e));
+            unknown(batch, Printable.ofFailure(e));
+            unknown(List.copyOf(due), Printable.ofFailure(e));
         }
     }
 
@@ -162,8 +174,25 @@ public final class Renewals {
         return renew(List.of(heldGrant), true);
     }
 
+    /** Whatever happened to a request, its leases are renewed by the next one. Needs no memory. */
+    private static void mayBeSentAgain(List<HeldGrant> heldGrants) {
+        for (int i = 0; i < heldGrants.size(); i++) {
+            heldGrants.get(i).renewing = false;
+        }
+    }
+
     /** The stage completes with whether the store has answered; it never fails. */
     private CompletionStage<Boolean> renew(List<HeldGrant> heldGrants, boolean asked) {
+        try {
+            return request(heldGrants, asked);
+        } catch (Throwable e) { // no memory for the request
+            mayBeSentAgain(heldGrants);
+            scheduleNextRun(heldGrants);
+            return CompletableFuture.completedStage(false);
+        }
+    }
+
+    private CompletionStage<Boolean> request(List<HeldGrant> heldGrants, boolean asked) {
         List<Grant> grants =
                 heldGrants.stream().map(heldGrant -> heldGrant.grant).toList();
         long timeout = timeoutNanos;
@@ -185,20 +214,26 @@ public final class Renewals {
                     request.end();
                     boolean first = inTime.getAndSet(false);
                     boolean known = error == null && results.size() == heldGrants.size();
-                    if (known) {
-                        apply(heldGrants, results, sent, first, asked);
-                    } else if (first) {
-                        unknown(
-                                heldGrants,
-                                error == null
-                                        ? "the backend returned " + results.size() + " results for " + heldGrants.size()
-                                                + " grants"
-                                        : String.valueOf(
-                                                FailureTranslator.unwrap(error).getMessage()));
+                    try {
+                        if (known) {
+                            apply(heldGrants, results, sent, first, asked);
+                        } else if (first) {
+                            unknown(heldGrants, detail(heldGrants, results, error));
+                        }
+                    } catch (Throwable e) {
+                        mayBeSentAgain(heldGrants);
+                        scheduleNextRun(heldGrants);
+                    } finally {
+                        answered.complete(known);
                     }
-                    answered.complete(known);
                 });
         return answered;
+    }
+
+    private static String detail(List<HeldGrant> asked, List<RenewResult> results, @Nullable Throwable error) {
+        return error == null
+                ? "the backend returned " + results.size() + " results for " + asked.size() + " grants"
+                : String.valueOf(Printable.messageOf(FailureTranslator.unwrap(error)));
     }
 
     private void apply(

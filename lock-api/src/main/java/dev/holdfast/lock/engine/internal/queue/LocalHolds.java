@@ -11,10 +11,9 @@ import dev.holdfast.lock.engine.internal.runtime.Failures;
 import dev.holdfast.lock.engine.internal.runtime.StateMutex;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.text.BackgroundLog;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The holds of a {@link HeldLock}: grants them, hands the lock off, and releases it.
@@ -26,7 +25,7 @@ import org.slf4j.LoggerFactory;
  * <p>Methods that begin a transition say so; the others run within one.
  */
 public final class LocalHolds implements Hold.Lock {
-    private static final Logger LOG = LoggerFactory.getLogger(LocalHolds.class);
+    private static final BackgroundLog LOG = BackgroundLog.of(LocalHolds.class);
 
     private final EntryContext entry;
     private final HeldLock heldLock;

@@ -3,8 +3,7 @@ package dev.holdfast.lock.engine.internal.queue;
 import dev.holdfast.lock.engine.internal.hold.Hold;
 import dev.holdfast.lock.engine.internal.runtime.Durations;
 import dev.holdfast.lock.spi.LockName;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import dev.holdfast.lock.text.BackgroundLog;
 
 /**
  * Warns about a thread that waits for its own hold: for a lease that it acquired and that is still open, or asynchronously for
@@ -14,7 +13,7 @@ import org.slf4j.LoggerFactory;
  * as an event loop, waits for none.
  */
 final class SelfWait {
-    private static final Logger LOG = LoggerFactory.getLogger(SelfWait.class);
+    private static final BackgroundLog LOG = BackgroundLog.of(SelfWait.class);
     private static final long WARN_AFTER_NANOS = 5_000_000_000L;
 
     private SelfWait() {}

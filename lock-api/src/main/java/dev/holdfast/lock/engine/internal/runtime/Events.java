@@ -1,6 +1,7 @@
 package dev.holdfast.lock.engine.internal.runtime;
 
 import dev.holdfast.lock.LockListener;
+import dev.holdfast.lock.text.BackgroundLog;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executor;
@@ -8,22 +9,20 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** Calls the listeners, in order, on the thread for events. Without listeners it costs one read. */
 public final class Events {
-    private final Logger log;
+    private final BackgroundLog log;
     private final List<LockListener> listeners = new CopyOnWriteArrayList<>();
     private final Executor executor;
     private final AtomicBoolean dropping = new AtomicBoolean();
     private final LongAdder dropped = new LongAdder();
 
     public Events(Executor executor) {
-        this(LoggerFactory.getLogger(Events.class), executor);
+        this(BackgroundLog.of(Events.class), executor);
     }
 
-    public Events(Logger log, Executor executor) {
+    public Events(BackgroundLog log, Executor executor) {
         this.log = log;
         this.executor = executor;
     }

@@ -8,6 +8,7 @@ import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.spi.support.FailureTranslator;
+import dev.holdfast.lock.text.Printable;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -19,9 +20,10 @@ public final class Failures {
     public static LockException of(String name, @Nullable Throwable error) {
         Throwable cause = error == null ? null : FailureTranslator.unwrap(error);
         return cause instanceof LockException known
-                ? copy(known, lock(name) + ": " + known.getMessage())
+                ? copy(known, lock(name) + ": " + Printable.messageOf(known))
                 : new LockException(
-                        lock(name) + ": the backend failed unexpectedly: " + cause
+                        lock(name) + ": the backend failed unexpectedly: "
+                                + (cause == null ? "no answer" : Printable.ofFailure(cause))
                                 + "; this is a bug, please report it",
                         cause);
     }
@@ -71,7 +73,7 @@ public final class Failures {
     /** An executor rejected a task, for example because no thread could be started. */
     public static LockUnavailableException noThread(String name, Throwable cause) {
         return new LockUnavailableException(
-                lock(name) + ": no thread could be started to call the store: " + cause
+                lock(name) + ": no thread could be started to call the store: " + Printable.ofFailure(cause)
                         + "; raise the limit of threads or of memory",
                 cause);
     }

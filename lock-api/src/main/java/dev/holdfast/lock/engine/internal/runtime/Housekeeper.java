@@ -1,11 +1,10 @@
 package dev.holdfast.lock.engine.internal.runtime;
 
 import dev.holdfast.lock.spi.Subscription;
+import dev.holdfast.lock.text.BackgroundLog;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongUnaryOperator;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The only periodic task of a client, which runs only while it is needed.
@@ -19,7 +18,7 @@ public final class Housekeeper {
     /** Returned by the task if it needs no further run. */
     public static final long NEVER = Long.MAX_VALUE;
 
-    private static final Logger LOG = LoggerFactory.getLogger(Housekeeper.class);
+    private static final BackgroundLog LOG = BackgroundLog.of(Housekeeper.class);
     private static final long RETRY_NANOS = 1_000_000_000;
 
     private final Ticker ticker;

@@ -1,14 +1,13 @@
 package dev.holdfast.lock.engine.internal.runtime;
 
 import dev.holdfast.lock.engine.internal.queue.LockEntry;
+import dev.holdfast.lock.text.BackgroundLog;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Runs the transitions of one {@link LockEntry} one after the other. A transition only changes state. Calls to the outside (the
@@ -16,7 +15,7 @@ import org.slf4j.LoggerFactory;
  * same thread. So no call is made with the mutex held, and an answer that arrives at once is the next transition.
  */
 public final class StateMutex {
-    private static final Logger LOG = LoggerFactory.getLogger(StateMutex.class);
+    private static final BackgroundLog LOG = BackgroundLog.of(StateMutex.class);
 
     private final ReentrantLock mutex = new ReentrantLock();
     private final Runnable last;
@@ -156,15 +155,7 @@ public final class StateMutex {
         try {
             effect.run();
         } catch (Throwable e) {
-            report(e);
-        }
-    }
-
-    private static void report(Throwable failure) {
-        try {
-            LOG.error("a follow-up action of the lock engine failed; please report this", failure);
-        } catch (Throwable ignored) {
-            // The log fails as well; the remaining effects must still run.
+            LOG.error("a follow-up action of the lock engine failed; please report this", e);
         }
     }
 }

@@ -45,9 +45,9 @@ public final class Warnings {
                 }
                 return false;
             }
-            counting = true;
-            lines++;
             timer.after(INTERVAL_NANOS, this::sumUp);
+            counting = true; // last: if there is no memory for the timer, the next warning is logged as well
+            lines++;
             return true;
         } finally {
             mutex.unlock();

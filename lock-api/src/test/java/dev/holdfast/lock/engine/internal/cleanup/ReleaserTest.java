@@ -13,6 +13,7 @@ import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.text.BackgroundLog;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
@@ -34,7 +35,7 @@ class ReleaserTest {
 
     private Releaser releaser(long timeoutMillis) {
         return new Releaser(
-                LoggerFactory.getLogger(ReleaserTest.class),
+                BackgroundLog.here(LoggerFactory.getLogger(ReleaserTest.class)),
                 backend,
                 machine.runtime(),
                 requests,

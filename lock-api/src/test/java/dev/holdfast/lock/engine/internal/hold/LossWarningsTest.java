@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.engine.LogText;
 import dev.holdfast.lock.spi.Subscription;
+import dev.holdfast.lock.text.BackgroundLog;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
@@ -14,7 +15,9 @@ class LossWarningsTest {
     @Test
     void losses_areTheFirstOne_andOneLineWithTheNamesOfTheOthers() {
         LossWarnings losses = new LossWarnings(
-                LoggerFactory.getLogger(LossWarningsTest.class), "store", (nanos, task) -> Subscription.NONE);
+                BackgroundLog.here(LoggerFactory.getLogger(LossWarningsTest.class)),
+                "store",
+                (nanos, task) -> Subscription.NONE);
         String log = LogText.of(() -> {
             for (String name : List.of("a", "b", "c")) {
                 losses.warn(name, "lock '" + name + "': lease lost");

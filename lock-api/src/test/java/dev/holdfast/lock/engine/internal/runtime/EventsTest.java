@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.engine.LogText;
+import dev.holdfast.lock.text.BackgroundLog;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.RejectedExecutionException;
@@ -11,12 +12,11 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Log lines about events that did not reach a listener. */
 class EventsTest {
-    private static final Logger LOG = LoggerFactory.getLogger(EventsTest.class);
+    private static final BackgroundLog LOG = BackgroundLog.here(LoggerFactory.getLogger(EventsTest.class));
 
     private final List<String> reported = new ArrayList<>();
     private boolean full;

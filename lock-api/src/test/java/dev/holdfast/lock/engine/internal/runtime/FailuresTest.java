@@ -61,7 +61,7 @@ class FailuresTest {
         assertThat(lost.reason()).isEqualTo(LossReason.MAX_HOLD);
         assertThat(lost.token()).isEqualTo(7);
         assertThat(Failures.of("a", null))
-                .hasMessageContaining("failed unexpectedly: null")
+                .hasMessageContaining("failed unexpectedly: no answer")
                 .hasNoCause();
     }
 

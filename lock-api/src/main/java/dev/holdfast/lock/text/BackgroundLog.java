@@ -1,0 +1,120 @@
+package dev.holdfast.lock.text;
+
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
+
+/**
+ * A logger whose lines are written by a thread of their own, one for all clients. An appender may block, on a full disk for
+ * example, and may throw; so may the {@code getMessage} of an exception. The threads that renew leases, decide waiters and lead
+ * elections must neither wait for that nor end by it. A call therefore only queues the line. While more than
+ * {@value #MAX_WAITING} lines wait, further ones are dropped and counted. Thread-safe.
+ */
+public final class BackgroundLog {
+    private static final int MAX_WAITING = 10_000;
+    private static final long IDLE_MILLIS = 1_000;
+
+    private static final ThreadPoolExecutor WRITER = writer();
+    private static final AtomicLong DROPPED = new AtomicLong();
+
+    private final Logger log;
+    private final Executor writer;
+
+    private BackgroundLog(Logger log, Executor writer) {
+        this.log = log;
+        this.writer = writer;
+    }
+
+    /** The logger of a class. */
+    public static BackgroundLog of(Class<?> type) {
+        return new BackgroundLog(LoggerFactory.getLogger(type), WRITER);
+    }
+
+    /** A logger that writes on the calling thread; for tests. */
+    public static BackgroundLog here(Logger log) {
+        return new BackgroundLog(log, Runnable::run);
+    }
+
+    private static ThreadPoolExecutor writer() {
+        ThreadPoolExecutor writer = new ThreadPoolExecutor(
+                1, 1, IDLE_MILLIS, TimeUnit.MILLISECONDS, new LinkedBlockingQueue<>(MAX_WAITING), task -> {
+                    Thread thread = new Thread(null, task, "holdfast-log", 0, false);
+                    thread.setDaemon(true);
+                    thread.setContextClassLoader(BackgroundLog.class.getClassLoader());
+                    return thread;
+                });
+        writer.allowCoreThreadTimeOut(true);
+        return writer;
+    }
+
+    public void error(String format, @Nullable Object... arguments) {
+        submit(Level.ERROR, format, arguments);
+    }
+
+    public void warn(String format, @Nullable Object... arguments) {
+        submit(Level.WARN, format, arguments);
+    }
+
+    public void debug(String format, @Nullable Object... arguments) {
+        submit(Level.DEBUG, format, arguments);
+    }
+
+    /** A failure as an argument of a line, without its stack trace; its text is made when the line is written. */
+    public static Object text(Throwable failure) {
+        return new Object() {
+            @Override
+            public String toString() {
+                return failure.toString();
+            }
+        };
+    }
+
+    private void submit(Level level, String format, @Nullable Object... arguments) {
+        try {
+            if (log.isEnabledForLevel(level)) {
+                writer.execute(() -> write(level, format, arguments));
+            }
+        } catch (RejectedExecutionException full) {
+            DROPPED.incrementAndGet();
+        } catch (Throwable ignored) {
+            // No memory, no thread, or a broken log: the caller's work matters more than its line.
+        }
+    }
+
+    private void write(Level level, String format, @Nullable Object... arguments) {
+        try {
+            long dropped = DROPPED.getAndSet(0);
+            if (dropped > 0) {
+                log.warn("{} log lines of this library were dropped, as the log was too slow", dropped);
+            }
+            switch (level) {
+                case ERROR -> log.error(format, arguments);
+                case WARN -> log.warn(format, arguments);
+                default -> log.debug(format, arguments);
+            }
+        } catch (Throwable ignored) {
+            // The log fails; there is no other place to report it.
+        }
+    }
+
+    /** Waits until the lines so far have been written, but not longer than the given time; for the end of a client, and tests. */
+    public static void flush(long timeoutMillis) {
+        CountDownLatch written = new CountDownLatch(1);
+        try {
+            WRITER.execute(written::countDown);
+            written.await(timeoutMillis, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (RejectedExecutionException | OutOfMemoryError notNow) {
+            return; // the lines are written later, or dropped
+        }
+    }
+}
