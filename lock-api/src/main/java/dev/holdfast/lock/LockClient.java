@@ -196,7 +196,8 @@ public interface LockClient extends AutoCloseable {
 
     /**
      * Asks the server for the locks that any client holds or waits for. Intended for operators: the answer may be stale on
-     * return. It costs the server more than an acquisition does; do not call it in a tight loop.
+     * return. It costs the server more than an acquisition does; do not call it in a tight loop. Redis has to look at all keys of
+     * the database: with millions of them it takes seconds, at most twenty times {@link LockClientOptions#requestTimeout()}.
      *
      * @param prefix the prefix of the names; empty for all
      * @param limit the maximum number of locks to list, from 1 to 1,000
@@ -204,7 +205,8 @@ public interface LockClient extends AutoCloseable {
      * @throws IllegalArgumentException if the limit is out of range
      * @throws LockConfigurationException if the store refuses the request, or keeps locks in a way that cannot be listed,
      *     such as {@code ROW_LOCK} of a database
-     * @throws LockUnavailableException if the store does not answer within {@link LockClientOptions#requestTimeout()}
+     * @throws LockUnavailableException if the store leaves a request of it unanswered for
+     *     {@link LockClientOptions#requestTimeout()}
      * @throws LockClosedException if this client is closed
      */
     default LockListing list(String prefix, int limit) {

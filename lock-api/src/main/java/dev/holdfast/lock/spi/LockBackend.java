@@ -40,6 +40,8 @@ import java.util.concurrent.CompletionStage;
  * requests the backend sends for it; positive.
  */
 public interface LockBackend extends AutoCloseable {
+    /** How many times the time-out of a request a listing may take in all: see {@link #list}. */
+    int MAX_LISTING_TIMEOUTS = 20;
 
     /**
      * Describes this backend.
@@ -159,12 +161,13 @@ public interface LockBackend extends AutoCloseable {
     }
 
     /**
-     * Lists one page of the locks that are held or waited for. A backend reads no more than it needs for the page, and no
-     * more than fits into the time-out. Only called if {@link BackendInfo#listing()}.
+     * Lists one page of the locks that are held or waited for. A backend reads no more than it needs for the page. It bounds
+     * each of its requests by the time-out, and the whole by {@value #MAX_LISTING_TIMEOUTS} times the time-out: a store that
+     * has to look at each of its keys lists what it has found by then. Only called if {@link BackendInfo#listing()}.
      *
      * @param prefix the prefix of the names; empty for all
      * @param limit the maximum number of locks, positive
-     * @param timeoutMillis how long the engine waits, in milliseconds
+     * @param timeoutMillis the time limit of one request, in milliseconds
      * @return the locks by name, tokens as in {@link Grant#token()}
      */
     default CompletionStage<LockListing> list(String prefix, int limit, long timeoutMillis) {

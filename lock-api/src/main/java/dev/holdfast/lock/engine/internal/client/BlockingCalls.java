@@ -109,8 +109,13 @@ public final class BlockingCalls {
      * machine's own clock rather than the injected one, as a thread waits in real time.
      */
     boolean await(CompletableFuture<?> future) {
+        return await(future, engine.requestTimeoutNanos());
+    }
+
+    /** Likewise, for another time. */
+    boolean await(CompletableFuture<?> future, long timeoutNanos) {
         boolean interrupted = false;
-        long deadlineNanos = System.nanoTime() + engine.requestTimeoutNanos();
+        long deadlineNanos = System.nanoTime() + timeoutNanos;
         try {
             while (true) {
                 try {

@@ -11,6 +11,7 @@ import dev.holdfast.lock.engine.internal.queue.LockEntryRegistry;
 import dev.holdfast.lock.engine.internal.runtime.Durations;
 import dev.holdfast.lock.engine.internal.runtime.Failures;
 import dev.holdfast.lock.spi.BackendInfo;
+import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.spi.support.FailureTranslator;
 import java.util.List;
@@ -21,6 +22,9 @@ import java.util.function.LongFunction;
 
 /** The queries of operators to a store about its locks. Stateless; thread-safe. */
 final class StoreQueries {
+    /** One more than a backend may take for a listing, so that the backend ends it. */
+    private static final int LISTING_TIMEOUTS = LockBackend.MAX_LISTING_TIMEOUTS + 1;
+
     private final EngineContext engine;
     private final BlockingCalls calls;
     private final LockEntryRegistry entries;
@@ -38,7 +42,8 @@ final class StoreQueries {
             throw new LockConfigurationException(info.name()
                     + " keeps locks in a way that cannot be listed; ask for the holder of one lock by its name");
         }
-        LockListing page = answer(asked, timeoutMillis -> engine.backend().list(prefix, limit, timeoutMillis));
+        LockListing page =
+                answer(asked, LISTING_TIMEOUTS, timeoutMillis -> engine.backend().list(prefix, limit, timeoutMillis));
         return new LockListing(
                 page.locks().stream().map(StoreQueries::withPublicToken).toList(), page.more());
     }
@@ -73,10 +78,15 @@ final class StoreQueries {
     }
 
     private <T> T answer(String asked, LongFunction<CompletionStage<T>> question) {
+        return answer(asked, 1, question);
+    }
+
+    /** Asks a question whose answer may take several requests one after the other. */
+    private <T> T answer(String asked, int requests, LongFunction<CompletionStage<T>> question) {
         long timeoutNanos = engine.requestTimeoutNanos();
         CompletableFuture<T> answer = FailureTranslator.guard(() -> question.apply(Durations.ceilMillis(timeoutNanos)));
-        if (!calls.await(answer)) {
-            throw Failures.stalled(asked, timeoutNanos);
+        if (!calls.await(answer, requests * timeoutNanos)) {
+            throw Failures.stalled(asked, requests * timeoutNanos);
         }
         try {
             return answer.join();

@@ -6,6 +6,7 @@ import dev.holdfast.lock.redis.internal.connection.ConnectionFactory;
 import dev.holdfast.lock.redis.internal.connection.RedisCalls;
 import dev.holdfast.lock.redis.internal.script.RedisDemandScripts;
 import dev.holdfast.lock.redis.internal.script.RedisKeys;
+import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.LockName;
 import io.lettuce.core.KeyScanCursor;
 import io.lettuce.core.ScanArgs;
@@ -20,9 +21,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.LongSupplier;
 
 /**
- * Lists locks: SCAN for their states, 5,000 keys at a time and for four fifths of the time at most, and one script for each name
- * that was found, until more locks are in use than asked for. SCAN goes through the whole database, whatever else is in it;
- * 5,000 keys block the server for one or two milliseconds.
+ * Lists locks: SCAN for their states, 5,000 keys at a time, and one script for each name that was found, until more locks are
+ * in use than asked for. SCAN goes through the whole database, whatever else is in it: a second or more for each million of
+ * keys. 5,000 keys block the server for some milliseconds.
  */
 final class RedisListing {
     private static final int KEYS_A_SCAN = 5_000;
@@ -47,7 +48,7 @@ final class RedisListing {
         this.limit = limit;
         this.timeoutMillis = timeoutMillis;
         this.nanoTime = nanoTime;
-        this.scanUntilNanos = nanoTime.getAsLong() + timeoutMillis * 800_000;
+        this.scanUntilNanos = nanoTime.getAsLong() + LockBackend.MAX_LISTING_TIMEOUTS * timeoutMillis * 1_000_000;
     }
 
     CompletableFuture<LockListing> list() {
