@@ -14,7 +14,7 @@ import javax.tools.JavaCompiler;
 import javax.tools.ToolProvider;
 
 /**
- * Compiles the class of a known mutant, changed, into a folder; a JVM that has that folder first in the class path runs the
+ * Compiles the class of a known mutant, changed, into a folder, or copies its resource there; a JVM that has that folder first in the class path runs the
  * mutant. Needs nothing but {@link KnownMutant}, so that {@code bin/chaos --broken} can compile and start it by itself.
  *
  * <p>Arguments: the module's folder, a text that exactly one of its mutants has, the class path, and where the classes go.
@@ -75,13 +75,19 @@ final class ChangedClass {
     }
 
     /**
-     * Compiles a mutant's class.
+     * Compiles a mutant's class, or copies its resource.
      *
      * @return what the compiler complains about; empty if it does not
      * @throws IllegalStateException if the mutant does not apply
      */
     static String compile(Path module, KnownMutant mutant, String classPath, Path classes) throws IOException {
-        Path source = module.resolve("src/main/java/" + mutant.className().replace('.', '/') + ".java");
+        Path source = mutant.source(module);
+        if (mutant.isResource()) {
+            Path resource = classes.resolve(mutant.className());
+            Files.createDirectories(resource.getParent());
+            Files.writeString(resource, mutant.applyTo(Files.readString(source)));
+            return "";
+        }
         Path changed = Files.createTempDirectory(classes.toAbsolutePath().getParent(), "changed")
                 .resolve(source.getFileName());
         Files.writeString(changed, mutant.applyTo(Files.readString(source)));

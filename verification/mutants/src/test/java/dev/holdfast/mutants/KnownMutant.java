@@ -25,11 +25,13 @@ import java.util.stream.Collectors;
  * Each text after a {@code -} must be in the class once, however it is broken into lines; consecutive lines are one text. It
  * gives way to the text after the {@code +} that follows, or to nothing.
  *
+ * <p>A class may be a resource instead, by its path in the jar: {@code in dev/holdfast/lock/redis/internal/script/renew.lua}.
+ *
  * <p>A test is a class of the same module, {@code SweeperTest}; a method of it, {@code SweeperTest#sweep_deletesAll}; or in
  * a class that extends the contract, a group, {@code EtcdContractTest/BackendQueues}, or a method of that.
  *
  * @param says what is wrong
- * @param className the class that is changed
+ * @param className the class that is changed, or the path of the resource
  * @param tests what must notice, see above
  * @param edits what is replaced
  */
@@ -87,6 +89,22 @@ record KnownMutant(String says, String className, List<String> tests, List<Edit>
                 .map(line -> line.substring(key.length()).strip())
                 .findFirst()
                 .orElseThrow(() -> new IllegalArgumentException("no line '" + key + "…' in: " + lines));
+    }
+
+    boolean isResource() {
+        return className.contains("/");
+    }
+
+    /** What is changed, in the sources of its module. */
+    Path source(Path module) {
+        return isResource()
+                ? module.resolve("src/main/resources").resolve(className)
+                : module.resolve("src/main/java").resolve(className.replace('.', '/') + ".java");
+    }
+
+    /** The name that a line of a report has. */
+    String shortName() {
+        return className.substring(className.lastIndexOf(isResource() ? '/' : '.') + 1);
     }
 
     /**

@@ -42,7 +42,7 @@ final class KnownMutantTextsTest {
     @DisplayName("Each text of a known mutant is in its class once, and the tests that must notice exist")
     void mutant_applies_andItsTestsExist(Path module, String says, KnownMutant mutant) throws IOException {
         Path sources = ROOT.resolve(module).resolve("src");
-        String source = Files.readString(sources.resolve("main/java/" + file(mutant.className())));
+        String source = Files.readString(mutant.source(ROOT.resolve(module)));
         assertThat(mutant.applyTo(source)).as(says).isNotEqualTo(source);
         assertThat(mutant.tests()).as("tests that must notice: %s", says).isNotEmpty();
         for (String test : mutant.tests()) {

@@ -139,12 +139,11 @@ final class KnownMutants {
         for (Map.Entry<KnownMutant, Future<Result>> entry : results.entrySet()) {
             Result result = entry.getValue().get();
             KnownMutant mutant = entry.getKey();
-            String simpleName = mutant.className().substring(mutant.className().lastIndexOf('.') + 1);
             System.out.printf(
                     "%-9s %4d s  %-13s %s%n                  %s%n",
                     result.outcome().name().toLowerCase(Locale.ROOT).replace('_', ' '),
                     result.seconds(),
-                    simpleName,
+                    mutant.shortName(),
                     mutant.says(),
                     result.detail());
             if (result.outcome() == Outcome.CAUGHT) {

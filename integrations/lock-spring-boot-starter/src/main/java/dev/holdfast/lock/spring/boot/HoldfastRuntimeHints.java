@@ -7,12 +7,14 @@ import org.springframework.aot.hint.MemberCategory;
 import org.springframework.aot.hint.RuntimeHints;
 import org.springframework.aot.hint.RuntimeHintsRegistrar;
 
-/** What a native image has to keep: the backends on the class path with their providers, and the schema files of lock-jdbc. */
+/** What a native image has to keep: the backends on the class path with their providers, the schema files of lock-jdbc, and the scripts of lock-redis. */
 final class HoldfastRuntimeHints implements RuntimeHintsRegistrar {
     @Override
     public void registerHints(RuntimeHints hints, @Nullable ClassLoader loader) {
         hints.resources().registerPattern("META-INF/services/" + LockProvider.class.getName());
         hints.resources().registerPattern("dev/holdfast/lock/jdbc/*.sql");
+        hints.resources().registerPattern("dev/holdfast/lock/redis/internal/script/*.lua");
+        hints.resources().registerPattern("dev/holdfast/lock/redis/internal/script/parts/*.lua");
         BackendCandidates.classes().forEach(name -> hints.reflection().registerTypeIfPresent(loader, name));
         ServiceLoader.load(LockProvider.class, loader).stream()
                 .forEach(provider ->

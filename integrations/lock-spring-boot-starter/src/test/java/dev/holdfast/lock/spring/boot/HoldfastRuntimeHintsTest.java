@@ -62,6 +62,11 @@ class HoldfastRuntimeHintsTest {
             assertThat(getClass().getClassLoader().getResource(path)).as(path).isNotNull();
             assertThat(RuntimeHintsPredicates.resource().forResource(path)).accepts(hints);
         }
+        for (String file : new String[] {"attempt", "renew-in-line", "parts/layout"}) {
+            String path = "dev/holdfast/lock/redis/internal/script/" + file + ".lua";
+            assertThat(getClass().getClassLoader().getResource(path)).as(path).isNotNull();
+            assertThat(RuntimeHintsPredicates.resource().forResource(path)).accepts(hints);
+        }
         assertThat(RuntimeHintsPredicates.resource().forResource("META-INF/services/dev.holdfast.lock.LockProvider"))
                 .accepts(hints);
     }

@@ -3,7 +3,6 @@ package dev.holdfast.lock.redis.internal.backend;
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.redis.internal.script.RedisDemandScripts;
-import dev.holdfast.lock.redis.internal.script.RedisLine;
 import dev.holdfast.lock.spi.Identity;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -57,7 +56,7 @@ final class RedisHolders {
         return Identity.decode(parts[7]).holderInfo(Long.parseLong(parts[3]), since);
     }
 
-    /** A line of {@link RedisLine}'s record. */
+    /** A line of the record. */
     private static HolderInfo oneOfMany(String kind, long limit, String line) {
         String[] fields = line.split("\t", 3);
         String[] parts = fields.length < 3 ? new String[0] : fields[2].split(" ", 6);
