@@ -277,8 +277,7 @@ final class SweeperTest {
                                     + " ORDER BY expires LIMIT 500",
                             "/*client prepare*/DELETE FROM holdfast_held WHERE name "
                                     + (postgres ? dialect.operator("=") + " ANY (?)" : "IN (?, ?)") + " AND expires"
-                                    + (Product.isInnoDb(dialect) ? " + INTERVAL 0 SECOND" : "") + older + before
-                                    + below));
+                                    + (Product.isInnoDb(dialect) ? " + INTERVAL 0 SECOND" : "") + older + before));
             assertThat(db.calls())
                     .allMatch(call -> call.networkTimeoutMillis() > 2_000 && call.networkTimeoutMillis() <= 10_000);
             List<Object> names = List.of("a", "b");
