@@ -85,7 +85,9 @@ public final class JdbcLocks {
      * @throws LockUnavailableException if another transaction has held the lock since this one first read, above READ
      *     COMMITTED; if the database has aborted this transaction because of a deadlock or a serialization failure; or if
      *     the database does not answer
-     * @throws LockConfigurationException if the table is missing; the message contains the statement to run
+     * @throws LockConfigurationException if the table is missing, or cannot keep locks: it has no primary key, another engine
+     *     than InnoDB, or is unlogged or temporary; the message contains the statement to run. Also on a cluster in which
+     *     several servers accept writes. This is queried once for each address in a process
      * @throws IllegalArgumentException if the name is not acceptable, the wait negative, or too short for the database to keep
      * @throws IllegalStateException if the connection has auto-commit on, or is one of H2 at REPEATABLE READ
      */
@@ -225,8 +227,9 @@ public final class JdbcLocks {
          * Checks the database and creates the client.
          *
          * @return an open client
-         * @throws LockConfigurationException if the database is not supported, refuses access, or lacks the table; the
-         *     message contains the statement to run
+         * @throws LockConfigurationException if the database is not supported, refuses access, lacks the table, or has one that
+         *     cannot keep locks (without primary key, with another engine than InnoDB, unlogged, temporary); the message
+         *     contains the statement to run
          * @throws LockUnavailableException if the database does not answer within {@link LockClientOptions#requestTimeout()}
          */
         public LockClient build() {

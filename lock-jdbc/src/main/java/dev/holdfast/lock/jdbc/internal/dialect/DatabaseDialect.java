@@ -71,6 +71,24 @@ public abstract class DatabaseDialect {
      */
     public abstract void requireSafeServer(Connection connection, LockTable strategy) throws SQLException;
 
+    /**
+     * Queries the settings of the server that {@link #lockUntilCommit} needs.
+     *
+     * @throws LockConfigurationException if a lock could have two holders on this server
+     */
+    public void requireSafeForTransactions(Connection connection) throws SQLException {}
+
+    /** Queries the kind of a table, and the columns of a unique key, joined by commas: a row for each key, at least one. */
+    abstract String tableQuery(TableName table);
+
+    /** The statements that give a table its primary key. */
+    String addKey(TableName table, List<String> columns) {
+        return "ALTER TABLE " + table + " ADD PRIMARY KEY (" + String.join(", ", columns) + ")";
+    }
+
+    /** Why a table of that kind cannot keep locks, as the rest of a sentence, with the remedy; null if it can. */
+    abstract @Nullable String faultOf(String kind, TableName table);
+
     /** The server's settings that affect locks. */
     abstract List<StoreFinding> examine(Connection connection) throws SQLException;
 

@@ -15,6 +15,8 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /** H2. */
 final class H2Dialect extends DatabaseDialect {
@@ -39,6 +41,35 @@ final class H2Dialect extends DatabaseDialect {
 
     @Override
     public void requireSafeServer(Connection connection, LockTable strategy) {}
+
+    @Override
+    String tableQuery(TableName table) {
+        int dot = table.text().indexOf('.');
+        String schema = dot < 0 ? "CURRENT_SCHEMA" : "'" + table.text().substring(0, dot) + "'";
+        return """
+                SELECT CASE WHEN t.TABLE_TYPE = 'BASE TABLE' THEN t.STORAGE_TYPE ELSE t.TABLE_TYPE END,
+                  LISTAGG(c.COLUMN_NAME, ',')
+                FROM INFORMATION_SCHEMA.TABLES t LEFT JOIN INFORMATION_SCHEMA.INDEX_COLUMNS c
+                  ON c.TABLE_SCHEMA = t.TABLE_SCHEMA AND c.TABLE_NAME = t.TABLE_NAME AND c.IS_UNIQUE
+                WHERE UPPER(t.TABLE_SCHEMA) = UPPER(%s) AND UPPER(t.TABLE_NAME) = UPPER('%s')
+                GROUP BY t.TABLE_TYPE, t.STORAGE_TYPE, c.INDEX_NAME""".formatted(schema, table.local());
+    }
+
+    /** H2 takes only columns that are not null already. */
+    @Override
+    String addKey(TableName table, List<String> columns) {
+        return columns.stream()
+                        .map(column -> "ALTER TABLE " + table + " ALTER COLUMN " + column + " SET NOT NULL; ")
+                        .collect(Collectors.joining())
+                + super.addKey(table, columns);
+    }
+
+    @Override
+    @Nullable String faultOf(String kind, TableName table) {
+        return kind.equals("CACHED") || kind.equals("MEMORY")
+                ? null
+                : "is no table that lasts (" + kind + "), so that its tokens would begin again; use a table";
+    }
 
     @Override
     List<StoreFinding> examine(Connection connection) {

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.jdbc.internal.dialect;
 
+import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.StoreFinding;
 import dev.holdfast.lock.jdbc.internal.sql.LockStatements;
 import dev.holdfast.lock.jdbc.internal.sql.RowStatements;
@@ -35,6 +36,40 @@ public abstract class InnoDbDialect extends DatabaseDialect {
     @Override
     public void requireSafeServer(Connection connection, LockTable strategy) throws SQLException {
         ServerCheck.requireOneWriter(strategy, title(), ServerCheck.variables(connection));
+    }
+
+    @Override
+    public void requireSafeForTransactions(Connection connection) throws SQLException {
+        if (ServerCheck.hasSeveralWriters(ServerCheck.variables(connection))) {
+            throw new LockConfigurationException(
+                    "lockInTransaction is not for a cluster with several servers that accept"
+                            + " writes (Galera, group replication with several primaries): each of them locks its own copy of a row,"
+                            + " and all but one holder would fail at COMMIT; use a lease of strategy VERSION");
+        }
+    }
+
+    /** The constants in the join let MariaDB open one table instead of all. */
+    @Override
+    String tableQuery(TableName table) {
+        int dot = table.text().indexOf('.');
+        String schema = dot < 0 ? "DATABASE()" : "'" + table.text().substring(0, dot) + "'";
+        return """
+                SELECT COALESCE(t.ENGINE, t.TABLE_TYPE),
+                  IF(MAX(s.SUB_PART) IS NULL, GROUP_CONCAT(s.COLUMN_NAME SEPARATOR ','), NULL)
+                FROM information_schema.TABLES AS t LEFT JOIN information_schema.STATISTICS AS s
+                  ON s.TABLE_SCHEMA = %1$s AND s.TABLE_NAME = '%2$s' AND s.NON_UNIQUE = 0
+                WHERE t.TABLE_SCHEMA = %1$s AND t.TABLE_NAME = '%2$s'
+                GROUP BY t.ENGINE, t.TABLE_TYPE, s.INDEX_NAME""".formatted(schema, table.local());
+    }
+
+    @Override
+    @Nullable String faultOf(String kind, TableName table) {
+        return kind.equalsIgnoreCase("InnoDB")
+                ? null
+                : "has the engine " + kind
+                        + " instead of InnoDB: its locks do not last until the end of a transaction, so that"
+                        + " a lock could have two holders, and a crash may lose grants; run: ALTER TABLE " + table
+                        + " ROW_FORMAT=DYNAMIC, ENGINE=InnoDB";
     }
 
     @Override

@@ -3,6 +3,7 @@ package dev.holdfast.lock.jdbc.internal.dialect;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.jdbc.JdbcStrategy;
 import dev.holdfast.lock.jdbc.internal.sql.TableName;
+import java.util.List;
 
 /** The table of each {@link JdbcStrategy}, under the strategy's name. */
 public enum LockTable {
@@ -33,6 +34,11 @@ public enum LockTable {
         return "name, owner, token, lease_millis, expires, since, holder"
                 + (this == VERSION ? ", shares" : "")
                 + (dialect.supportsNotifications() ? ", awaited" : "");
+    }
+
+    /** The columns of the primary key. */
+    List<String> key() {
+        return this == ROW_LOCK ? List.of("name", "part") : List.of("name");
     }
 
     /** The file that describes the table. */

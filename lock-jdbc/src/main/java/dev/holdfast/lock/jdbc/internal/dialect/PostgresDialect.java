@@ -14,6 +14,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 
 /** PostgreSQL. Statements name operators and functions as {@link PostgresSql} says. */
@@ -48,6 +49,16 @@ final class PostgresDialect extends DatabaseDialect {
               RETURNING token)
             SELECT token, pg_catalog.set_config('lock_timeout', value, true) FROM locked, before""";
 
+    private static final String TABLE = PostgresSql.named("""
+            SELECT CASE WHEN NOT (c.relkind {=} 'r' OR c.relkind {=} 'p') THEN 'no table'
+                WHEN c.relpersistence {=} 'u' THEN 'UNLOGGED' WHEN c.relpersistence {=} 't' THEN 'TEMPORARY' ELSE 'TABLE' END,
+              pg_catalog.concat_ws(',', pg_catalog.pg_get_indexdef(i.indexrelid, 1, false),
+                CASE WHEN i.indnkeyatts {>} 1 THEN pg_catalog.pg_get_indexdef(i.indexrelid, 2, false) END,
+                CASE WHEN i.indnkeyatts {>} 2 THEN 'more' END)
+            FROM pg_catalog.pg_class AS c LEFT JOIN pg_catalog.pg_index AS i
+              ON i.indrelid {=} c.oid AND i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL
+            WHERE c.oid {=} CAST('%s' AS pg_catalog.regclass)""");
+
     PostgresDialect() {
         super("PostgreSQL");
     }
@@ -55,6 +66,25 @@ final class PostgresDialect extends DatabaseDialect {
     @Override
     public void requireSafeServer(Connection connection, LockTable strategy) throws SQLException {
         ServerCheck.requirePostgres(ServerCheck.version(connection));
+    }
+
+    @Override
+    String tableQuery(TableName table) {
+        return TABLE.formatted(table);
+    }
+
+    @Override
+    @Nullable String faultOf(String kind, TableName table) {
+        return switch (kind) {
+            case "TABLE" -> null;
+            case "UNLOGGED" ->
+                "is UNLOGGED: a crash of the server empties it, so that tokens would begin again; run: ALTER TABLE "
+                        + table + " SET LOGGED";
+            case "TEMPORARY" ->
+                "is TEMPORARY: each session has its own, so that a lock would have as many holders; drop it, and create a"
+                        + " table";
+            default -> "is a view or a foreign table, whose rows cannot be checked; use the table itself";
+        };
     }
 
     @Override

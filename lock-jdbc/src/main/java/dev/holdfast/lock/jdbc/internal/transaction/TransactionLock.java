@@ -7,6 +7,7 @@ import dev.holdfast.lock.jdbc.internal.connection.JdbcFailureTranslator;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialect;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
 import dev.holdfast.lock.jdbc.internal.dialect.Schema;
+import dev.holdfast.lock.jdbc.internal.dialect.TableCheck;
 import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
 import dev.holdfast.lock.jdbc.internal.sql.TableName;
 import dev.holdfast.lock.jdbc.internal.sql.TransactionRow;
@@ -14,6 +15,9 @@ import dev.holdfast.lock.spi.LockName;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * A lock that lasts as long as the caller's transaction: the row of the name is written, and so locked by the database
@@ -41,9 +45,18 @@ public final class TransactionLock {
     private static final int RECORD_CHANGED = 1020;
     private static final TableName TABLE = new TableName("holdfast_transaction");
 
+    /** The addresses whose server and table were checked. */
+    private static final Set<String> CHECKED = ConcurrentHashMap.newKeySet();
+
+    private static final int MAX_CHECKED = 1_000;
+
     private TransactionLock() {}
 
     public static long lock(Connection connection, String name, Duration wait) {
+        return lock(connection, name, wait, CHECKED);
+    }
+
+    static long lock(Connection connection, String name, Duration wait, Set<String> checked) {
         LockName.requireValid(name);
         if (wait.isNegative()) {
             throw new IllegalArgumentException(
@@ -58,8 +71,10 @@ public final class TransactionLock {
             DatabaseDialect dialect = DatabaseDialects.of(connection.getMetaData());
             dialect.requireLockable(connection, "lock '" + LockName.printable(name) + "': ", wait);
             try {
-                return dialect.lockUntilCommit(
+                long token = dialect.lockUntilCommit(
                         connection, LockName.utf8(name), Math.min(wait.toMillis(), Integer.MAX_VALUE));
+                requireSafe(connection, dialect, checked);
+                return token;
             } catch (SQLException e) {
                 throw explained(name, wait, dialect, e);
             }
@@ -68,6 +83,22 @@ public final class TransactionLock {
                     "lock '" + LockName.printable(name) + "': the connection does not work (" + e.getMessage()
                             + "); take another one",
                     e);
+        }
+    }
+
+    /**
+     * Checks server and table once for each address. It comes after the lock, since a query before it could take the
+     * transaction's snapshot.
+     */
+    private static void requireSafe(Connection connection, DatabaseDialect dialect, Set<String> checked)
+            throws SQLException {
+        String address = String.valueOf(connection.getMetaData().getURL());
+        if (!checked.contains(address)) {
+            dialect.requireSafeForTransactions(connection);
+            TableCheck.require(connection, dialect, TABLE, List.of("name"));
+            if (checked.size() < MAX_CHECKED) {
+                checked.add(address);
+            }
         }
     }
 

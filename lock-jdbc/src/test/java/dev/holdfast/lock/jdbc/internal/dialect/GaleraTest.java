@@ -109,6 +109,21 @@ final class GaleraTest {
         }
     }
 
+    /** Both nodes would grant it, and the second transaction fail at its commit. */
+    @Test
+    void lockInTransaction_isRefused() throws Exception {
+        try (HikariDataSource pool = pool(one);
+                Connection connection = pool.getConnection()) {
+            JdbcLocks.createTransactionTable(pool, Duration.ofSeconds(20));
+            connection.setAutoCommit(false);
+            assertThatThrownBy(() -> JdbcLocks.lockInTransaction(connection, "account/1", Duration.ofSeconds(2)))
+                    .isInstanceOf(LockConfigurationException.class)
+                    .hasMessageContaining("lockInTransaction is not for a cluster")
+                    .hasMessageContaining("use a lease of strategy VERSION");
+            connection.rollback();
+        }
+    }
+
     /** Why strategy "unique index" is left out. */
     @Test
     void sequence_ofOurs_isNotAcceptedByTheCluster() throws Exception {

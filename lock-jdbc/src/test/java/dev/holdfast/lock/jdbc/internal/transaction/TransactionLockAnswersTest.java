@@ -16,6 +16,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -27,6 +28,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** What each database is asked for a lock in a transaction, in which order, and what its refusals are called. */
 final class TransactionLockAnswersTest {
     private static final String NAME = "account/7";
+    private static final Set<String> CHECKED = Set.of("null");
     private static final String LOCK = "INSERT INTO holdfast_transaction";
 
     private static Connection transaction(RecordedDb db) throws SQLException {
@@ -38,7 +40,7 @@ final class TransactionLockAnswersTest {
     }
 
     private static long lock(RecordedDb db, Duration wait) throws SQLException {
-        return TransactionLock.lock(transaction(db), NAME, wait);
+        return TransactionLock.lock(transaction(db), NAME, wait, CHECKED);
     }
 
     private static List<String> statements(RecordedDb db) {
@@ -281,7 +283,8 @@ final class TransactionLockAnswersTest {
         db.isolation = Connection.TRANSACTION_SERIALIZABLE;
         Connection connection = db.connection();
         if (works) {
-            assertThat(TransactionLock.lock(connection, NAME, Duration.ZERO)).isEqualTo(locked);
+            assertThat(TransactionLock.lock(connection, NAME, Duration.ZERO, CHECKED))
+                    .isEqualTo(locked);
         } else {
             assertThatThrownBy(() -> TransactionLock.lock(connection, NAME, Duration.ZERO))
                     .isInstanceOf(LockUnavailableException.class)
