@@ -6,6 +6,8 @@ import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.Renewal;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -17,16 +19,25 @@ import org.junit.jupiter.api.Test;
 class InheritedThreadLocalsTest {
     private static final InheritableThreadLocal<String> TENANT = new InheritableThreadLocal<>();
 
+    private static final String OF_THE_LIBRARY = "null and " + LockClient.class.getClassLoader();
+
+    private static String inherited() {
+        return TENANT.get() + " and " + Thread.currentThread().getContextClassLoader();
+    }
+
     @Test
-    @DisplayName("Listeners, stages and losses do not see the thread-locals of the caller that came first")
+    @DisplayName(
+            "Listeners, stages and losses see neither the thread-locals nor the class loader of the caller that came first")
     void threadsOfTheClient_inheritNothing() throws Exception {
         TENANT.set("first caller");
+        ClassLoader before = Thread.currentThread().getContextClassLoader();
+        Thread.currentThread().setContextClassLoader(new URLClassLoader("application", new URL[0], before));
         try (LockClient client = LockClient.connect("memory:inherited")) {
             CompletableFuture<String> onListener = new CompletableFuture<>();
             client.addListener(new LockListener() {
                 @Override
                 public void acquired(String name, long token, Duration waited, boolean handedOff) {
-                    onListener.complete(String.valueOf(TENANT.get()));
+                    onListener.complete(inherited());
                 }
             });
             LockOptions shortLease = LockOptions.builder()
@@ -35,14 +46,14 @@ class InheritedThreadLocalsTest {
                     .build();
             CompletableFuture<String> onStage = client.lock("a", shortLease)
                     .acquireAsync(Duration.ofSeconds(10))
-                    .thenCompose(lease -> lease.lost()
-                            .thenApply(reason -> String.valueOf(TENANT.get()))
-                            .toCompletableFuture());
+                    .thenCompose(lease ->
+                            lease.lost().thenApply(reason -> inherited()).toCompletableFuture());
 
             assertThat(List.of(onListener.get(20, TimeUnit.SECONDS), onStage.get(20, TimeUnit.SECONDS)))
-                    .containsExactly("null", "null");
+                    .containsExactly(OF_THE_LIBRARY, OF_THE_LIBRARY);
         } finally {
             TENANT.remove();
+            Thread.currentThread().setContextClassLoader(before);
         }
     }
 }

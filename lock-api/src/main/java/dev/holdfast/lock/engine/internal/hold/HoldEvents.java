@@ -42,7 +42,7 @@ public record HoldEvents(Events events, LossWarnings losses, EngineRuntime runti
     public void lost(StateMutex mutex, Hold hold, LossReason reason, String detail) {
         CompletableFuture<LossReason> lossFuture = hold.lose(reason, detail);
         if (lossFuture != null) {
-            mutex.afterUnlock(() -> runtime.callbacks().execute(() -> lossFuture.complete(reason)));
+            mutex.afterUnlock(() -> runtime.losses().execute(() -> lossFuture.complete(reason)));
         }
         if (reason != LossReason.CLIENT_CLOSED) {
             mutex.afterUnlock(

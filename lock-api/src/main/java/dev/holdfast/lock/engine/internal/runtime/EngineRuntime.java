@@ -24,6 +24,7 @@ import java.util.random.RandomGenerator;
  * @param io runs blocking attempts and removals that have no calling thread
  * @param renewals runs blocking renewals, separate from {@code io} so that attempts cannot delay them
  * @param callbacks completes the users' futures
+ * @param losses completes the stages of {@code lost()}, separate from {@code callbacks} so that other stages cannot delay them
  * @param events calls listeners, one event at a time
  * @param shutdown ends all threads once their work is done
  */
@@ -34,31 +35,45 @@ public record EngineRuntime(
         Executor io,
         Executor renewals,
         Executor callbacks,
+        Executor losses,
         Executor events,
         Runnable shutdown) {
     /**
-     * With the timer, renewals and events this makes ten threads, which leaves six of the documented sixteen to a blocking
+     * With the timer, renewals, losses and events this makes ten threads, which leaves six of the documented sixteen to a blocking
      * backend.
      */
     private static final int IO_THREADS = 2;
 
-    private static final int CALLBACK_THREADS = 4;
+    private static final int CALLBACK_THREADS = 3;
+    private static final int LOSS_THREADS = 1;
     private static final long RETRY_NANOS = 100_000_000;
     private static final int LISTENER_BACKLOG = 10_000;
     /** Reached only if threads are stuck in the driver; further tasks then fail at once. */
     private static final int IO_BACKLOG = 100_000;
+
+    /** For tests: one executor completes all stages. */
+    public EngineRuntime(
+            Ticker ticker,
+            Supplier<RandomGenerator> random,
+            Timer timer,
+            Executor io,
+            Executor renewals,
+            Executor callbacks,
+            Executor events,
+            Runnable shutdown) {
+        this(ticker, random, timer, io, renewals, callbacks, callbacks, events, shutdown);
+    }
 
     public static EngineRuntime ofThreads() {
         ScheduledThreadPoolExecutor scheduler = new ScheduledThreadPoolExecutor(1, threads("timer"));
         scheduler.setRemoveOnCancelPolicy(true);
         ThreadPoolExecutor io = pool("io", IO_THREADS, IO_BACKLOG);
         ThreadPoolExecutor renewals = pool("renewal", 2, Integer.MAX_VALUE);
-        ThreadPoolExecutor callbacks = pool("callback", CALLBACK_THREADS, Integer.MAX_VALUE);
         ThreadPoolExecutor events = pool("events", 1, LISTENER_BACKLOG);
         // Tasks that are submitted after the client was closed, such as the removal behind a late answer, run on the
         // submitting
         // thread.
-        List.of(io, renewals, callbacks).forEach(pool -> pool.setRejectedExecutionHandler(EngineRuntime::runIfClosed));
+        List.of(io, renewals).forEach(pool -> pool.setRejectedExecutionHandler(EngineRuntime::runIfClosed));
         Timer timer = (delayNanos, task) -> {
             try {
                 var future = scheduler.schedule(task, Math.max(0, delayNanos), TimeUnit.NANOSECONDS);
@@ -69,13 +84,15 @@ public record EngineRuntime(
                 return Subscription.NONE;
             }
         };
-        Executor reliableCallbacks = task -> executeEventually(callbacks, timer, task);
+        StageExecutor callbacks = new StageExecutor(CALLBACK_THREADS, threads("callback"), timer);
+        StageExecutor losses = new StageExecutor(LOSS_THREADS, threads("loss"), timer);
         return new EngineRuntime(
-                Ticker.SYSTEM, ThreadLocalRandom::current, timer, io, renewals, reliableCallbacks, events, () -> {
+                Ticker.SYSTEM, ThreadLocalRandom::current, timer, io, renewals, callbacks, losses, events, () -> {
                     scheduler.shutdownNow();
                     io.shutdown();
                     renewals.shutdown();
                     callbacks.shutdown();
+                    losses.shutdown();
                     // The thread ends once it is idle, so that an event of another thread's last transition is still
                     // delivered.
                     events.setKeepAliveTime(1, TimeUnit.MILLISECONDS);
@@ -93,6 +110,8 @@ public record EngineRuntime(
     static void executeEventually(Executor executor, Timer timer, Runnable task) {
         try {
             executor.execute(task);
+        } catch (RejectedExecutionException closed) {
+            task.run();
         } catch (OutOfMemoryError noThread) {
             timer.after(RETRY_NANOS, () -> executeEventually(executor, timer, task));
         }
@@ -106,14 +125,16 @@ public record EngineRuntime(
     }
 
     /**
-     * Threads without inherited thread-locals. They serve all callers, so the tenant, user or transaction of the caller that
-     * happens to be first must not reach the data sources and listeners that run on them.
+     * Threads without inherited thread-locals, and with this library's class loader. They serve all callers, so the tenant, user,
+     * transaction or application of the caller that happens to be first must not reach the data sources and listeners that run
+     * on them.
      */
     private static ThreadFactory threads(String role) {
         AtomicInteger count = new AtomicInteger();
         return task -> {
             Thread thread = new Thread(null, task, "holdfast-" + role + "-" + count.incrementAndGet(), 0, false);
             thread.setDaemon(true);
+            thread.setContextClassLoader(EngineRuntime.class.getClassLoader());
             return thread;
         };
     }

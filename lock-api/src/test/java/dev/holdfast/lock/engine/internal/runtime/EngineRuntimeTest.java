@@ -109,6 +109,7 @@ class EngineRuntimeTest {
                 "holdfast-io-", runtime.io(),
                 "holdfast-renewal-", runtime.renewals(),
                 "holdfast-callback-", runtime.callbacks(),
+                "holdfast-loss-", runtime.losses(),
                 "holdfast-events-", runtime.events());
         Map<String, Integer> threads = new HashMap<>();
         executors.forEach((role, executor) -> {
@@ -122,7 +123,16 @@ class EngineRuntimeTest {
         });
         assertThat(threads)
                 .containsExactlyInAnyOrderEntriesOf(Map.of(
-                        "holdfast-io-", 2, "holdfast-renewal-", 2, "holdfast-callback-", 4, "holdfast-events-", 1));
+                        "holdfast-io-",
+                        2,
+                        "holdfast-renewal-",
+                        2,
+                        "holdfast-callback-",
+                        3,
+                        "holdfast-loss-",
+                        1,
+                        "holdfast-events-",
+                        1));
     }
 
     /** As if no thread returned from the driver: the next attempt fails immediately. */
