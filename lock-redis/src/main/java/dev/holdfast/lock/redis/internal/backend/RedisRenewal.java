@@ -20,7 +20,10 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** Renews the leases of many grants in as few commands as their slots allow. Thread-safe, never blocks. */
+/**
+ * Renews the leases of many grants in as few commands as their slots allow. A command that is refused because of one key is
+ * repeated at once for each key, so the others are renewed. Thread-safe, never blocks.
+ */
 final class RedisRenewal {
     private static final int RENEWALS_A_COMMAND = 100;
     /** The answers of the script other than renewed, gone and held by another owner. */
@@ -93,7 +96,7 @@ final class RedisRenewal {
         RedisScript script = isAlone(grants.get(part.get(0))) ? RedisScript.RENEW : RedisDemandScripts.RENEW;
         return calls.script(script, lockKeys.toArray(String[]::new), args.toArray(String[]::new), timeoutMillis)
                 .<CompletableFuture<Void>>handle((reply, failure) -> {
-                    if (failure != null && part.size() > 1 && RedisFailures.isTryAgain(failure)) {
+                    if (failure != null && part.size() > 1 && !RedisFailures.isAnyKeyRefused(failure)) {
                         return CompletableFuture.allOf(part.stream()
                                 .map(one -> renew(grants, List.of(one), results, timeoutMillis))
                                 .toArray(CompletableFuture[]::new));

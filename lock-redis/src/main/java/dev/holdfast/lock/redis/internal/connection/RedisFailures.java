@@ -61,6 +61,24 @@ public final class RedisFailures {
     private static final Set<String> UNTOLD =
             Set.of("Connection closed prematurely", "RedisHandshakeHandler not registered");
 
+    /** Refusals of all keys alike. Before Redis 7, the code of a refusal inside a script is not the first word. */
+    private static final List<String> OF_THE_SERVER = List.of(
+            "OOM ",
+            "LOADING ",
+            "BUSY ",
+            "READONLY ",
+            "MISCONF ",
+            "MASTERDOWN ",
+            "NOREPLICAS ",
+            "NOAUTH ",
+            "CLUSTERDOWN ",
+            "MOVED ",
+            "max number of clients",
+            "permissions to run",
+            "can't run",
+            "unknown command",
+            "Unknown Redis command");
+
     /** Makes the exceptions of the lock API. */
     public static final FailureTranslator TRANSLATOR = new FailureTranslator("Redis", RedisFailures::remedy);
 
@@ -119,6 +137,15 @@ public final class RedisFailures {
     /** Whether a cluster refused a command because its keys are in a slot that is moving. */
     public static boolean isTryAgain(Throwable failure) {
         return refused(failure).startsWith("TRYAGAIN");
+    }
+
+    /**
+     * Whether a server refused a command in a state that has nothing to do with the command's keys. A refusal of any other kind
+     * may be about one of them: its type, its slot, or the user's rights.
+     */
+    public static boolean isAnyKeyRefused(Throwable failure) {
+        String refused = refused(failure);
+        return refused.isEmpty() || OF_THE_SERVER.stream().anyMatch(refused::contains);
     }
 
     /** Whether a cluster refused a command because its keys are at another server by now. */

@@ -208,6 +208,24 @@ final class RedisLockBackendTest extends TwoBackends {
         }
     }
 
+    @ParameterizedTest
+    @MethodSource("demands")
+    void renew_oneKeyOfAnotherType_concernsThatLockOnly(Demand demand) throws Exception {
+        List<Grant> grants = new ArrayList<>();
+        for (int i = 0; i < 5; i++) {
+            grants.add(grant(a, new AcquisitionId(name + i, OwnerId.random(), demand)));
+        }
+        String bad = RedisKeys.of("holdfast", name + 2).lock();
+        fixture.server().command("DEL", bad);
+        fixture.server().command("LPUSH", bad, "of another program");
+
+        List<RenewResult> results = new ArrayList<>(renew(a, grants));
+
+        fixture.server().command("DEL", bad);
+        assertThat(results.remove(2)).isInstanceOf(RenewResult.Unknown.class);
+        assertThat(results).hasSize(4).allMatch(RenewResult.Renewed.class::isInstance);
+    }
+
     /** It comes when the next one has been granted, and what it takes back later is not that grant. */
     @ParameterizedTest
     @MethodSource("demands")

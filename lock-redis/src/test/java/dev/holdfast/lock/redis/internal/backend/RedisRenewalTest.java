@@ -24,6 +24,8 @@ import java.util.stream.IntStream;
 import org.assertj.core.api.InstanceOfAssertFactories;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** How renewals go together, and what is made of their answers: without a server. */
 final class RedisRenewalTest {
@@ -189,10 +191,40 @@ final class RedisRenewalTest {
         assertThat(done(renewed).get(1)).isEqualTo(new RenewResult.Renewed(30_000));
     }
 
-    @Test
-    void refusedForAnotherReason_isOpen() {
+    /** The texts are those of Redis 6, 7 and 8. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "WRONGTYPE Operation against a key holding the wrong kind of value script: 1f, on @user_script:4.",
+                "ERR Error running script (call to f_1f): @user_script:2: WRONGTYPE Operation against a key",
+                "NOPERM this user has no permissions to access one of the keys used as arguments",
+                "NOPERM No permissions to access a key",
+                "ERR user_script:12: attempt to compare number with nil"
+            })
+    void refusedBecauseOfOneKey_goOneByOne_andTheOthersAreRenewed(String refusal) {
+        CompletableFuture<List<RenewResult>> renewed = renew(List.of(share("a"), share("b"), share("c")));
+        refuse(0, refusal);
+        assertThat(server.asked).extracting(asked -> asked.keys().size()).containsExactly(3, 1, 1, 1);
+        give(1, 1L);
+        refuse(2, refusal);
+        give(3, 1L);
+        assertThat(server.asked).hasSize(4);
+        assertThat(done(renewed).get(0)).isEqualTo(new RenewResult.Renewed(30_000));
+        assertThat(done(renewed).get(1)).isInstanceOf(RenewResult.Unknown.class);
+        assertThat(done(renewed).get(2)).isEqualTo(new RenewResult.Renewed(30_000));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "OOM made up by the test",
+                "LOADING Redis is loading the dataset in memory",
+                "NOPERM User locks has no permissions to run the 'evalsha' command",
+                "ERR Error running script (call to f_1f): @user_script:2: The user executing the script can't run this command"
+            })
+    void refusedForAnyKey_isOpen(String refusal) {
         CompletableFuture<List<RenewResult>> renewed = renew(List.of(lock("a"), lock("b")));
-        refuse(0, "OOM made up by the test");
+        refuse(0, refusal);
         assertThat(server.asked).hasSize(1);
         assertThat(done(renewed)).hasSize(2).hasOnlyElementsOfType(RenewResult.Unknown.class);
     }

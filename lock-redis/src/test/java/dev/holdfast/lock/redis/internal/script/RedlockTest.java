@@ -22,6 +22,7 @@ import dev.holdfast.lock.spi.Ticket;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -164,6 +165,24 @@ final class RedlockTest {
                 .grant();
         assertThat(grant.leaseMillis()).isEqualTo(9_898);
         assertThat(renew(a, List.of(grant))).containsExactly(new RenewResult.Renewed(9_898));
+    }
+
+    @Test
+    void renewal_oneKeyOfAnotherType_concernsThatLockOnly() throws Exception {
+        List<Grant> grants = new ArrayList<>();
+        for (String name : List.of("n", "bad", "other")) {
+            grants.add(Attempts.grant(a, BackendDriver.newAcquisition(name)));
+        }
+        for (RedisServer server : fixture.servers()) {
+            server.command("DEL", RedisKeys.of("holdfast", "bad").lock());
+            server.command("LPUSH", RedisKeys.of("holdfast", "bad").lock(), "of another program");
+        }
+
+        List<RenewResult> results = renew(a, grants);
+
+        assertThat(results.get(0)).isInstanceOf(RenewResult.Renewed.class);
+        assertThat(results.get(1)).isInstanceOf(RenewResult.Unknown.class);
+        assertThat(results.get(2)).isInstanceOf(RenewResult.Renewed.class);
     }
 
     /** By the drift of a long lease, so that what has passed since the renewal does not count. */
