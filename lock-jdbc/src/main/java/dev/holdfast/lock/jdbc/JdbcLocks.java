@@ -243,14 +243,7 @@ public final class JdbcLocks {
             return this;
         }
 
-        /**
-         * For this module and its tests; not part of the API.
-         *
-         * @param chosen see the type
-         * @return the result
-         * @hidden
-         */
-        public LockBackend backend(LockClientOptions chosen) {
+        LockBackend backend(LockClientOptions chosen) {
             LockTable kind = (strategy == null ? JdbcStrategy.VERSION : strategy).table();
             TableName name = table == null ? kind.defaultTable() : table;
             var request = new Database.SchemaRequest(kind, name, Boolean.TRUE.equals(createTable));

@@ -32,15 +32,8 @@ public enum JdbcStrategy {
      */
     ROW_LOCK;
 
-    /**
-     * The strategy's table and its statements.
-     *
-     * <p>For this module and its tests; not part of the API.
-     *
-     * @return the result
-     * @hidden
-     */
-    public LockTable table() {
+    /** The strategy's table and its statements. */
+    LockTable table() {
         return LockTable.valueOf(name());
     }
 }

@@ -7,13 +7,14 @@ import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.engine.LockEngine;
 import dev.holdfast.lock.redis.internal.backend.AcquireSender;
 import dev.holdfast.lock.redis.internal.backend.RedisLockBackend;
+import dev.holdfast.lock.redis.internal.backend.RedisSettings;
+import dev.holdfast.lock.redis.internal.backend.ReplicaAcknowledgement;
 import dev.holdfast.lock.redis.internal.connection.ConnectionFactory;
 import dev.holdfast.lock.redis.internal.connection.OwnedConnectionFactory;
 import dev.holdfast.lock.redis.internal.connection.RedisCalls;
 import dev.holdfast.lock.redis.internal.connection.RedisSignals;
 import dev.holdfast.lock.redis.internal.connection.RedisWaiters;
 import dev.holdfast.lock.redis.internal.redlock.RedlockBackend;
-import dev.holdfast.lock.redis.internal.replica.ReplicaAcknowledgement;
 import dev.holdfast.lock.redis.internal.replica.ReplicaAcquireSender;
 import dev.holdfast.lock.redis.internal.script.RedisDemandScripts;
 import dev.holdfast.lock.redis.internal.script.RedisKeys;
@@ -139,14 +140,7 @@ public final class RedisLocks {
         return redlockOf(clients.stream().map(ConnectionFactory::of).toList());
     }
 
-    /**
-     * For this module and its tests; not part of the API.
-     *
-     * @param masters see the type
-     * @return the result
-     * @hidden
-     */
-    public static Builder redlockOf(List<ConnectionFactory> masters) {
+    static Builder redlockOf(List<ConnectionFactory> masters) {
         if (masters.size() < 3 || masters.size() > 31) {
             throw new IllegalArgumentException(
                     "Redlock needs from 3 to 31 independent masters, got " + masters.size() + "; 5 are usual");
@@ -154,14 +148,7 @@ public final class RedisLocks {
         return new Builder(timeout -> masters, masters.stream().allMatch(ConnectionFactory::connects), true);
     }
 
-    /**
-     * For this module and its tests; not part of the API.
-     *
-     * @param factory see the type
-     * @return the result
-     * @hidden
-     */
-    public static Builder builder(ConnectionFactory factory) {
+    static Builder builder(ConnectionFactory factory) {
         return new Builder(timeout -> List.of(factory), factory.connects(), false);
     }
 
@@ -306,15 +293,8 @@ public final class RedisLocks {
             return LockEngine.client(backend(), chosen);
         }
 
-        /**
-         * Connects, without the engine.
-         *
-         * <p>For this module and its tests; not part of the API.
-         *
-         * @return the result
-         * @hidden
-         */
-        public LockBackend backend() {
+        /** Connects, without the engine. */
+        LockBackend backend() {
             LockClientOptions chosen = options == null ? LockClientOptions.defaults() : options;
             List<ConnectionFactory> opened = sources.apply(chosen.requestTimeout());
             RedisSettings settings = new RedisSettings(
@@ -325,7 +305,9 @@ public final class RedisLocks {
                     pollFirst == null ? 50 : pollFirst.toMillis(),
                     pollLongest == null ? 1_000 : pollLongest.toMillis(),
                     replicas);
-            return redlock ? RedlockBackend.connect(opened, settings) : connect(opened.get(0), settings);
+            return redlock
+                    ? RedlockBackend.connect(opened, settings, RedisLocks::connect)
+                    : connect(opened.get(0), settings);
         }
 
         private static <T> T once(String what, @Nullable T before, T value) {
@@ -337,17 +319,8 @@ public final class RedisLocks {
         }
     }
 
-    /**
-     * Connects to one server, group or cluster.
-     *
-     * <p>For this module and its tests; not part of the API.
-     *
-     * @param factory see the type
-     * @param settings see the type
-     * @return the result
-     * @hidden
-     */
-    public static RedisLockBackend connect(ConnectionFactory factory, RedisSettings settings) {
+    /** Connects to one server, group or cluster. */
+    static RedisLockBackend connect(ConnectionFactory factory, RedisSettings settings) {
         try {
             RedisCalls calls = new RedisCalls(factory);
             RedisWaiters waiters = new RedisWaiters();

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.jdbc.JdbcInternals;
 import dev.holdfast.lock.jdbc.JdbcLockProvider;
 import dev.holdfast.lock.jdbc.JdbcLocks;
 import dev.holdfast.lock.jdbc.SharedDb;
@@ -57,10 +58,8 @@ final class ConnectDeadlineTest {
         db.proxy().latency(Direction.TO_CLIENT, Duration.ofMillis(600));
         try {
             long start = System.nanoTime();
-            assertThatThrownBy(() -> JdbcLocks.builder(pool)
-                            .createTable(true)
-                            .table(table)
-                            .backend(TWO_SECONDS))
+            assertThatThrownBy(() -> JdbcInternals.backend(
+                            JdbcLocks.builder(pool).createTable(true).table(table), TWO_SECONDS))
                     .isInstanceOf(LockUnavailableException.class);
             return Duration.ofNanos(System.nanoTime() - start);
         } finally {

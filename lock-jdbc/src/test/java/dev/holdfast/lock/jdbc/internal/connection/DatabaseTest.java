@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.jdbc.JdbcInternals;
 import dev.holdfast.lock.jdbc.JdbcStrategy;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
 import dev.holdfast.lock.jdbc.internal.dialect.LockTable;
@@ -45,7 +46,10 @@ final class DatabaseTest {
     private Database open(JdbcStrategy strategy, boolean create, long timeoutMillis, Runnable close) {
         return Database.open(
                 scripted.dataSource(),
-                new Database.SchemaRequest(strategy.table(), strategy.table().defaultTable(), create),
+                new Database.SchemaRequest(
+                        JdbcInternals.table(strategy),
+                        JdbcInternals.table(strategy).defaultTable(),
+                        create),
                 timeoutMillis,
                 close);
     }

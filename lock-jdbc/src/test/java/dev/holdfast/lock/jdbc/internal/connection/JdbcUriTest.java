@@ -3,6 +3,7 @@ package dev.holdfast.lock.jdbc.internal.connection;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import dev.holdfast.lock.jdbc.JdbcInternals;
 import dev.holdfast.lock.jdbc.JdbcStrategy;
 import dev.holdfast.lock.jdbc.internal.sql.TableName;
 import org.junit.jupiter.api.Test;
@@ -74,8 +75,9 @@ final class JdbcUriTest {
     })
     void strategy_isWrittenAsOneLikes(String written, JdbcStrategy strategy) {
         JdbcUri uri = new JdbcUri("jdbc:postgresql://h/x?holdfast.strategy=" + written);
-        assertThat(uri.strategy()).isEqualTo(strategy.table());
-        assertThat(uri.table()).isEqualTo(strategy.table().defaultTable().text());
+        assertThat(uri.strategy()).isEqualTo(JdbcInternals.table(strategy));
+        assertThat(uri.table())
+                .isEqualTo(JdbcInternals.table(strategy).defaultTable().text());
     }
 
     @Test

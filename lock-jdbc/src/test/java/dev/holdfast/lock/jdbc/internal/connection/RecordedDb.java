@@ -1,5 +1,6 @@
 package dev.holdfast.lock.jdbc.internal.connection;
 
+import dev.holdfast.lock.jdbc.JdbcInternals;
 import dev.holdfast.lock.jdbc.JdbcStrategy;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialect;
 import java.lang.reflect.Method;
@@ -95,8 +96,8 @@ public final class RecordedDb {
     }
 
     public Database open(JdbcStrategy strategy, Runnable closeDataSource) {
-        var request =
-                new Database.SchemaRequest(strategy.table(), strategy.table().defaultTable(), false);
+        var request = new Database.SchemaRequest(
+                JdbcInternals.table(strategy), JdbcInternals.table(strategy).defaultTable(), false);
         Database database = Database.open(dataSource(), request, 5_000, closeDataSource);
         connections.set(0);
         forget();

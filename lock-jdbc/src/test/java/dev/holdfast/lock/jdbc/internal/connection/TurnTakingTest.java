@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.jdbc.CountingDataSource;
+import dev.holdfast.lock.jdbc.JdbcInternals;
 import dev.holdfast.lock.jdbc.JdbcStrategy;
 import dev.holdfast.lock.jdbc.SharedDb;
 import dev.holdfast.lock.jdbc.internal.dialect.Db;
@@ -33,7 +34,7 @@ final class TurnTakingTest {
     private final AtomicLong statements = new AtomicLong();
 
     private LockBackend backend(Database database) {
-        return ExpiringRowBackend.of(JdbcStrategy.VERSION.table(), database, null, nanos::get);
+        return ExpiringRowBackend.of(JdbcInternals.table(JdbcStrategy.VERSION), database, null, nanos::get);
     }
 
     private static Database database(Db db, HikariDataSource pool, AtomicLong statements, TableName table) {

@@ -9,6 +9,7 @@ import static org.awaitility.Awaitility.await;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.jdbc.JdbcInternals;
 import dev.holdfast.lock.jdbc.JdbcLocks;
 import dev.holdfast.lock.jdbc.JdbcStrategy;
 import dev.holdfast.lock.spi.AcquireResult;
@@ -98,10 +99,8 @@ final class GaleraTest {
     @EnumSource(names = {"ROW_LOCK", "UNIQUE_INDEX"})
     void build_strategyOfOneServer_refused(JdbcStrategy strategy) {
         try (HikariDataSource pool = pool(other)) {
-            assertThatThrownBy(() -> JdbcLocks.builder(pool)
-                            .strategy(strategy)
-                            .createTable(true)
-                            .backend(LockClientOptions.defaults()))
+            assertThatThrownBy(() -> JdbcInternals.backend(
+                            JdbcLocks.builder(pool).strategy(strategy).createTable(true), LockClientOptions.defaults()))
                     .isInstanceOf(LockConfigurationException.class)
                     .hasMessageContaining("strategy " + strategy)
                     .hasMessageContaining("wsrep_on")
@@ -172,6 +171,6 @@ final class GaleraTest {
     }
 
     private static LockBackend backend(HikariDataSource pool) {
-        return JdbcLocks.builder(pool).createTable(true).backend(LockClientOptions.defaults());
+        return JdbcInternals.backend(JdbcLocks.builder(pool).createTable(true), LockClientOptions.defaults());
     }
 }

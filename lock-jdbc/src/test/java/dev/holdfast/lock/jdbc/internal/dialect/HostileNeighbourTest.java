@@ -13,6 +13,7 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.jdbc.JdbcInternals;
 import dev.holdfast.lock.jdbc.JdbcLocks;
 import dev.holdfast.lock.jdbc.JdbcStrategy;
 import dev.holdfast.lock.jdbc.SharedDb;
@@ -113,8 +114,9 @@ final class HostileNeighbourTest {
             }
             statement.execute("GRANT SELECT, INSERT, UPDATE ON holdfast_transaction TO app");
             for (JdbcStrategy strategy : JdbcStrategy.values()) {
-                for (String sql :
-                        new Schema(strategy.table(), DatabaseDialects.POSTGRESQL, table(strategy)).statements()) {
+                for (String sql : new Schema(
+                                JdbcInternals.table(strategy), DatabaseDialects.POSTGRESQL, table(strategy))
+                        .statements()) {
                     statement.execute(sql);
                 }
                 statement.execute("GRANT SELECT, INSERT, UPDATE ON " + table(strategy) + " TO app");
@@ -147,7 +149,7 @@ final class HostileNeighbourTest {
     }
 
     private static TableName table(JdbcStrategy strategy) {
-        return new TableName("shop." + strategy.table().defaultTable());
+        return new TableName("shop." + JdbcInternals.table(strategy).defaultTable());
     }
 
     private static Connection connect(String user) throws SQLException {
@@ -194,7 +196,7 @@ final class HostileNeighbourTest {
     void locks_neverRunTheNeighboursCode(JdbcStrategy strategy) throws Exception {
         long before = runs();
         try (HikariDataSource pool = appsPool()) {
-            LockBackend backend = builder(pool, strategy).backend(LockClientOptions.defaults());
+            LockBackend backend = JdbcInternals.backend(builder(pool, strategy), LockClientOptions.defaults());
             Grant first = acquire(backend, "paid out");
             assertThat(tryAcquire(backend, "paid out")).isInstanceOf(AcquireResult.Busy.class);
             assertThat(renew(backend, List.of(first))).hasOnlyElementsOfType(RenewResult.Renewed.class);
@@ -246,7 +248,7 @@ final class HostileNeighbourTest {
         var request = new Database.SchemaRequest(LockTable.UNIQUE_INDEX, table(JdbcStrategy.UNIQUE_INDEX), false);
         try (HikariDataSource pool = appsPool();
                 Database database = Database.open(pool, request, 5_000, () -> {})) {
-            LockBackend backend = ExpiringRowBackend.of(JdbcStrategy.UNIQUE_INDEX.table(), database);
+            LockBackend backend = ExpiringRowBackend.of(JdbcInternals.table(JdbcStrategy.UNIQUE_INDEX), database);
             release(backend, acquire(backend, "used once"));
             assertThat(new Sweeper(database).sweep(Duration.ofMillis(-50), Long.MAX_VALUE))
                     .isPositive();

@@ -12,6 +12,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockTimeoutException;
+import dev.holdfast.lock.jdbc.JdbcInternals;
 import dev.holdfast.lock.jdbc.JdbcLocks;
 import dev.holdfast.lock.jdbc.JdbcStrategy;
 import dev.holdfast.lock.jdbc.SharedDb;
@@ -61,24 +62,25 @@ final class LeastPrivilegeTest {
         Db db = shared.db();
         TableName table = new TableName(SharedDb.newTable());
         String user = "user_" + table;
-        db.execute(new Schema(strategy.table(), db.dialect, table).statements().toArray(String[]::new));
+        db.execute(new Schema(JdbcInternals.table(strategy), db.dialect, table)
+                .statements()
+                .toArray(String[]::new));
         db.execute(createUser(db, user));
         db.execute("GRANT SELECT ON " + table + grantee(db, user));
         try (HikariDataSource pool = poolOf(db, user)) {
-            assertThatThrownBy(() -> JdbcLocks.builder(pool)
-                            .strategy(strategy)
-                            .table(table.text())
-                            .backend(LockClientOptions.defaults()))
+            assertThatThrownBy(() -> JdbcInternals.backend(
+                            JdbcLocks.builder(pool).strategy(strategy).table(table.text()),
+                            LockClientOptions.defaults()))
                     .isInstanceOf(LockConfigurationException.class)
                     .hasMessageContaining("GRANT SELECT, INSERT, UPDATE")
                     .satisfies(refused -> assertThat(refused.getMessage()).containsIgnoringCase(user));
 
             db.execute(grants(db, strategy, table, user));
-            var request = new Database.SchemaRequest(strategy.table(), table, false);
+            var request = new Database.SchemaRequest(JdbcInternals.table(strategy), table, false);
             try (Database database = Database.open(pool, request, 5_000, () -> {})) {
                 LockBackend backend = strategy == JdbcStrategy.ROW_LOCK
                         ? LockedRowBackend.of(database, 3, 5_000)
-                        : ExpiringRowBackend.of(strategy.table(), database);
+                        : ExpiringRowBackend.of(JdbcInternals.table(strategy), database);
                 Grant grant = acquire(backend, "a");
                 assertThat(renew(backend, List.of(grant))).hasOnlyElementsOfType(RenewResult.Renewed.class);
                 assertThat(holder(backend, "a")).isPresent();
@@ -98,14 +100,14 @@ final class LeastPrivilegeTest {
         Db db = SharedDb.POSTGRESQL.db();
         TableName table = new TableName(SharedDb.newTable());
         String user = "user_" + table;
-        db.execute(new Schema(strategy.table(), db.dialect, table).statements().toArray(String[]::new));
+        db.execute(new Schema(JdbcInternals.table(strategy), db.dialect, table)
+                .statements()
+                .toArray(String[]::new));
         db.execute(createUser(db, user));
         db.execute(grants(db, strategy, table, user));
         try (HikariDataSource pool = poolOf(db, user);
-                LockBackend backend = JdbcLocks.builder(pool)
-                        .strategy(strategy)
-                        .table(table.text())
-                        .backend(LockClientOptions.defaults())) {
+                LockBackend backend = JdbcInternals.backend(
+                        JdbcLocks.builder(pool).strategy(strategy).table(table.text()), LockClientOptions.defaults())) {
             Grant other = acquire(backend, "other");
             BackendDriver listening = BackendDriver.of(backend, "other");
             listening.queueUp();

@@ -11,6 +11,7 @@ import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.jdbc.CountingDataSource;
+import dev.holdfast.lock.jdbc.JdbcInternals;
 import dev.holdfast.lock.jdbc.JdbcLocks;
 import dev.holdfast.lock.jdbc.JdbcStrategy;
 import dev.holdfast.lock.jdbc.SharedDb;
@@ -65,11 +66,11 @@ final class PoolSettingsTest {
         String table = SharedDb.newTable();
         try (HikariDataSource pool = shared.db().pool(config(isolation, autoCommit, readOnly))) {
             AtomicLong count = new AtomicLong();
-            LockBackend backend = JdbcLocks.builder(
-                            new CountingDataSource(pool, count, Product.isInnoDb(shared.db().dialect)))
-                    .table(table)
-                    .createTable(true)
-                    .backend(LockClientOptions.defaults());
+            LockBackend backend = JdbcInternals.backend(
+                    JdbcLocks.builder(new CountingDataSource(pool, count, Product.isInnoDb(shared.db().dialect)))
+                            .table(table)
+                            .createTable(true),
+                    LockClientOptions.defaults());
             Grant first = acquire(backend, "a");
             assertThat(shared.db().number("SELECT count(*) FROM " + table + " WHERE owner IS NOT NULL"))
                     .as("locks that others can see")
@@ -114,11 +115,12 @@ final class PoolSettingsTest {
     void rowLock_everyOperation_works(SharedDb shared, String isolation, boolean autoCommit, boolean readOnly)
             throws Exception {
         try (HikariDataSource pool = shared.db().pool(config(isolation, autoCommit, readOnly))) {
-            LockBackend backend = JdbcLocks.builder(pool)
-                    .strategy(JdbcStrategy.ROW_LOCK)
-                    .table(SharedDb.newTable())
-                    .createTable(true)
-                    .backend(LockClientOptions.defaults());
+            LockBackend backend = JdbcInternals.backend(
+                    JdbcLocks.builder(pool)
+                            .strategy(JdbcStrategy.ROW_LOCK)
+                            .table(SharedDb.newTable())
+                            .createTable(true),
+                    LockClientOptions.defaults());
             long last = 0;
             for (int i = 0; i < 3; i++) {
                 Grant grant = acquire(backend, "a");
@@ -160,10 +162,8 @@ final class PoolSettingsTest {
         List<Long> tokens = java.util.Collections.synchronizedList(new ArrayList<>());
         ExecutorService executor = Executors.newFixedThreadPool(threads);
         try (HikariDataSource pool = shared.db().pool(config(isolation, autoCommit, readOnly))) {
-            LockBackend backend = JdbcLocks.builder(pool)
-                    .table(SharedDb.newTable())
-                    .createTable(true)
-                    .backend(LockClientOptions.defaults());
+            LockBackend backend = JdbcInternals.backend(
+                    JdbcLocks.builder(pool).table(SharedDb.newTable()).createTable(true), LockClientOptions.defaults());
             List<Future<?>> running = new ArrayList<>();
             for (int t = 0; t < threads; t++) {
                 running.add(executor.submit(() -> {

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.jdbc.JdbcInternals;
 import dev.holdfast.lock.jdbc.JdbcLocks;
 import dev.holdfast.lock.jdbc.SharedDb;
 import dev.holdfast.lock.spi.Grant;
@@ -175,11 +176,9 @@ final class RepeatedAttemptTest {
     }
 
     private static LockBackend backend(DataSource dataSource, String table) {
-        return JdbcLocks.builder(dataSource)
-                .table(table)
-                .createTable(true)
-                .notifications(false)
-                .backend(LockClientOptions.defaults());
+        return JdbcInternals.backend(
+                JdbcLocks.builder(dataSource).table(table).createTable(true).notifications(false),
+                LockClientOptions.defaults());
     }
 
     /** Runs a statement once, on another connection, before the first one that begins so. */

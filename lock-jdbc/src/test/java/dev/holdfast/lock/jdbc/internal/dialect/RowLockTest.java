@@ -16,6 +16,7 @@ import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.jdbc.CountingDataSource;
+import dev.holdfast.lock.jdbc.JdbcInternals;
 import dev.holdfast.lock.jdbc.JdbcLocks;
 import dev.holdfast.lock.jdbc.JdbcStrategy;
 import dev.holdfast.lock.jdbc.SharedDb;
@@ -61,7 +62,8 @@ final class RowLockTest {
     void attemptAndRelease_uncontended_twoStatementsAndOne(SharedDb shared) throws Exception {
         AtomicLong count = new AtomicLong();
         try (HikariDataSource pool = shared.db().pool(config -> {})) {
-            LockBackend backend = builder(new CountingDataSource(pool, count)).backend(LockClientOptions.defaults());
+            LockBackend backend =
+                    JdbcInternals.backend(builder(new CountingDataSource(pool, count)), LockClientOptions.defaults());
             release(backend, acquire(backend, "orders/42"));
 
             long before = count.get();
@@ -106,7 +108,7 @@ final class RowLockTest {
     @EnumSource(names = {"POSTGRESQL", "MARIADB", "MARIADB_BY_MYSQL_DRIVER"})
     void abandon_whileTheWaitBegins_endsItBeforeItsTimeOut(SharedDb shared) throws Exception {
         try (HikariDataSource pool = shared.db().pool(config -> {})) {
-            LockBackend backend = builder(pool).backend(LockClientOptions.defaults());
+            LockBackend backend = JdbcInternals.backend(builder(pool), LockClientOptions.defaults());
             Grant held = acquire(backend, "abandoned");
             long[] millis = new long[60];
             for (int i = 0; i < millis.length; i++) {
@@ -133,8 +135,8 @@ final class RowLockTest {
     void abandon_afterTheWaitHasWon_freesTheRow(SharedDb shared) throws Exception {
         String table = SharedDb.newTable();
         try (HikariDataSource pool = shared.db().pool(config -> {});
-                LockBackend backend = builder(pool, table).backend(LockClientOptions.defaults());
-                LockBackend other = builder(pool, table).backend(LockClientOptions.defaults())) {
+                LockBackend backend = JdbcInternals.backend(builder(pool, table), LockClientOptions.defaults());
+                LockBackend other = JdbcInternals.backend(builder(pool, table), LockClientOptions.defaults())) {
             Grant held = acquire(other, "won");
             BackendDriver waiter = BackendDriver.of(backend, "won");
             waiter.queueUp();
@@ -173,7 +175,7 @@ final class RowLockTest {
     @EnumSource(names = {"POSTGRESQL", "MARIADB", "MARIADB_BY_MYSQL_DRIVER"})
     void attempt_allConnectionsInUse_tellsSo_andGoesOnAfterARelease(SharedDb shared) throws Exception {
         try (HikariDataSource pool = shared.db().pool(config -> config.setMaximumPoolSize(4))) {
-            LockBackend backend = builder(pool).backend(LockClientOptions.defaults());
+            LockBackend backend = JdbcInternals.backend(builder(pool), LockClientOptions.defaults());
             List<Grant> grants = new ArrayList<>();
             for (int i = 0; i < 3; i++) {
                 grants.add(acquire(backend, "name/" + i));
@@ -194,7 +196,7 @@ final class RowLockTest {
     @Test
     void attempt_amongManyHeldLongNames_waitsForNone() throws Exception {
         try (HikariDataSource pool = SharedDb.MARIADB.db().pool(config -> config.setMaximumPoolSize(110))) {
-            LockBackend backend = builder(pool).backend(LockClientOptions.defaults());
+            LockBackend backend = JdbcInternals.backend(builder(pool), LockClientOptions.defaults());
             List<Integer> order = new ArrayList<>();
             for (int i = 0; i < 100; i++) {
                 order.add(i);
@@ -210,7 +212,7 @@ final class RowLockTest {
     @Test
     void build_poolOfOne_refused() throws Exception {
         try (HikariDataSource pool = SharedDb.POSTGRESQL.db().pool(config -> config.setMaximumPoolSize(1))) {
-            assertThatThrownBy(() -> builder(pool).backend(LockClientOptions.defaults()))
+            assertThatThrownBy(() -> JdbcInternals.backend(builder(pool), LockClientOptions.defaults()))
                     .isInstanceOf(LockConfigurationException.class)
                     .hasMessageContaining("ROW_LOCK");
         }
@@ -219,7 +221,7 @@ final class RowLockTest {
     @Test
     void build_h2_refused() throws Exception {
         try (HikariDataSource pool = SharedDb.H2.db().pool(config -> {})) {
-            assertThatThrownBy(() -> builder(pool).backend(LockClientOptions.defaults()))
+            assertThatThrownBy(() -> JdbcInternals.backend(builder(pool), LockClientOptions.defaults()))
                     .isInstanceOf(LockConfigurationException.class)
                     .hasMessageContaining("not for H2");
         }
@@ -237,9 +239,9 @@ final class RowLockTest {
         try (HikariDataSource pool = db.pool(config -> {});
                 HikariDataSource othersPool = db.pool(config -> {})) {
             DataSource slow = waitingBefore(2, pool, connections, counting, lost);
-            LockBackend other = builder(othersPool, table).backend(LockClientOptions.defaults());
+            LockBackend other = JdbcInternals.backend(builder(othersPool, table), LockClientOptions.defaults());
             release(other, acquire(other, "x"));
-            LockBackend backend = builder(slow, table).backend(LockClientOptions.defaults());
+            LockBackend backend = JdbcInternals.backend(builder(slow, table), LockClientOptions.defaults());
             connections.set(0);
             CompletableFuture<AcquireResult> attempt = CompletableFuture.supplyAsync(
                     () -> answer(BackendDriver.of(backend, "x").send(0, 60_000)));
@@ -274,9 +276,9 @@ final class RowLockTest {
         try (HikariDataSource pool = db.pool(config -> {});
                 HikariDataSource othersPool = db.pool(config -> {})) {
             DataSource slow = waitingBefore(1, pool, connections, counting, lost);
-            LockBackend other = builder(othersPool, table).backend(LockClientOptions.defaults());
+            LockBackend other = JdbcInternals.backend(builder(othersPool, table), LockClientOptions.defaults());
             Grant held = acquire(other, "x");
-            LockBackend backend = builder(slow, table).backend(LockClientOptions.defaults());
+            LockBackend backend = JdbcInternals.backend(builder(slow, table), LockClientOptions.defaults());
             BackendDriver waiter = BackendDriver.of(backend, "x");
             waiter.queueUp();
             CountDownLatch called = new CountDownLatch(1);
@@ -315,10 +317,11 @@ final class RowLockTest {
         AtomicLong connections = new AtomicLong(Long.MIN_VALUE);
         try (HikariDataSource pool = shared.db().pool(config -> {});
                 HikariDataSource othersPool = shared.db().pool(config -> {});
-                LockBackend other = builder(othersPool, table).backend(LockClientOptions.defaults())) {
+                LockBackend other = JdbcInternals.backend(builder(othersPool, table), LockClientOptions.defaults())) {
             release(other, acquire(other, "x"));
-            LockBackend backend = builder(waitingBefore(2, pool, connections, counting, abandoned), table)
-                    .backend(LockClientOptions.defaults());
+            LockBackend backend = JdbcInternals.backend(
+                    builder(waitingBefore(2, pool, connections, counting, abandoned), table),
+                    LockClientOptions.defaults());
             BackendDriver driver = BackendDriver.of(backend, "x");
             connections.set(0);
             CompletableFuture<AcquireResult> attempt =
@@ -360,8 +363,8 @@ final class RowLockTest {
     void waiter_isCalled_whenItsAttemptIsGranted(SharedDb shared) throws Exception {
         String table = SharedDb.newTable();
         try (HikariDataSource pool = shared.db().pool(config -> {});
-                LockBackend backend = builder(pool, table).backend(LockClientOptions.defaults());
-                LockBackend other = builder(pool, table).backend(LockClientOptions.defaults())) {
+                LockBackend backend = JdbcInternals.backend(builder(pool, table), LockClientOptions.defaults());
+                LockBackend other = JdbcInternals.backend(builder(pool, table), LockClientOptions.defaults())) {
             Grant held = acquire(other, "called");
             BackendDriver waiter = BackendDriver.of(backend, "called");
             waiter.queueUp();
@@ -379,7 +382,8 @@ final class RowLockTest {
     void release_withoutAnAnswer_isUnavailable() throws Exception {
         AtomicBoolean silent = new AtomicBoolean();
         try (HikariDataSource pool = SharedDb.POSTGRESQL.db().pool(config -> {});
-                LockBackend backend = builder(silentRollbacks(pool, silent)).backend(LockClientOptions.defaults())) {
+                LockBackend backend =
+                        JdbcInternals.backend(builder(silentRollbacks(pool, silent)), LockClientOptions.defaults())) {
             Grant grant = acquire(backend, "silent");
             silent.set(true);
 

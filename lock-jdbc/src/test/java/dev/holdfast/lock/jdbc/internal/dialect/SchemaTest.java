@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.jdbc.JdbcInternals;
 import dev.holdfast.lock.jdbc.JdbcStrategy;
 import dev.holdfast.lock.jdbc.internal.connection.ScriptedDatabase;
 import dev.holdfast.lock.jdbc.internal.sql.PostgresSql;
@@ -20,7 +21,7 @@ final class SchemaTest {
     private static final SQLException CAUSE = new SQLException("as the server says");
 
     private static Schema schema(JdbcStrategy strategy, DatabaseDialect dialect, String table) {
-        return new Schema(strategy.table(), dialect, new TableName(table));
+        return new Schema(JdbcInternals.table(strategy), dialect, new TableName(table));
     }
 
     @ParameterizedTest
@@ -38,13 +39,13 @@ final class SchemaTest {
     })
     void strategy_hasItsFileAndColumns(JdbcStrategy strategy, Product product, String file, String more) {
         DatabaseDialect dialect = product.dialect();
-        assertThat(strategy.table().file(dialect)).isEqualTo(file);
-        assertThat(strategy.table().columns(dialect))
+        assertThat(JdbcInternals.table(strategy).file(dialect)).isEqualTo(file);
+        assertThat(JdbcInternals.table(strategy).columns(dialect))
                 .isEqualTo(
                         more.equals("-")
                                 ? "name, part, token, session, since, holder"
                                 : "name, owner, token, lease_millis, expires, since, holder" + more);
-        strategy.table().requireSupported(dialect, new TableName("s".repeat(63) + "." + "t".repeat(57)));
+        JdbcInternals.table(strategy).requireSupported(dialect, new TableName("s".repeat(63) + "." + "t".repeat(57)));
     }
 
     @ParameterizedTest
@@ -59,7 +60,7 @@ final class SchemaTest {
     void strategy_thatCannotWork_isRefused(
             JdbcStrategy strategy, Product product, String table, String why, String remedy) {
         DatabaseDialect dialect = product.dialect();
-        assertThatThrownBy(() -> strategy.table().requireSupported(dialect, new TableName(table)))
+        assertThatThrownBy(() -> JdbcInternals.table(strategy).requireSupported(dialect, new TableName(table)))
                 .isInstanceOf(LockConfigurationException.class)
                 .hasMessageContaining(why)
                 .hasMessageContaining(remedy);

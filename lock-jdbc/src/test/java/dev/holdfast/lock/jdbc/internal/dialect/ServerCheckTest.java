@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.jdbc.JdbcInternals;
 import dev.holdfast.lock.jdbc.JdbcLocks;
 import dev.holdfast.lock.jdbc.JdbcStrategy;
 import dev.holdfast.lock.jdbc.SharedDb;
@@ -42,11 +43,12 @@ final class ServerCheckTest {
     void build_databaseThatSaysItIsPostgres_refused(String version) throws Exception {
         try (HikariDataSource pool = SharedDb.POSTGRESQL.db().pool(config -> {})) {
             for (JdbcStrategy strategy : JdbcStrategy.values()) {
-                assertThatThrownBy(() -> JdbcLocks.builder(telling(pool, version))
-                                .strategy(strategy)
-                                .table(SharedDb.newTable())
-                                .createTable(true)
-                                .backend(LockClientOptions.defaults()))
+                assertThatThrownBy(() -> JdbcInternals.backend(
+                                JdbcLocks.builder(telling(pool, version))
+                                        .strategy(strategy)
+                                        .table(SharedDb.newTable())
+                                        .createTable(true),
+                                LockClientOptions.defaults()))
                         .isInstanceOf(LockConfigurationException.class)
                         .hasMessageContaining(version)
                         .hasMessageContaining("use PostgreSQL itself");
@@ -58,10 +60,11 @@ final class ServerCheckTest {
     void build_postgresWithAnAdditionToItsVersion_works() throws Exception {
         String version = "PostgreSQL 15.2 (EnterpriseDB Advanced Server 15.2.0) on x86_64-pc-linux-gnu";
         try (HikariDataSource pool = SharedDb.POSTGRESQL.db().pool(config -> {})) {
-            JdbcLocks.builder(telling(pool, version))
-                    .table(SharedDb.newTable())
-                    .createTable(true)
-                    .backend(LockClientOptions.defaults())
+            JdbcInternals.backend(
+                            JdbcLocks.builder(telling(pool, version))
+                                    .table(SharedDb.newTable())
+                                    .createTable(true),
+                            LockClientOptions.defaults())
                     .close();
         }
     }
@@ -105,13 +108,13 @@ final class ServerCheckTest {
                 "group_replication_single_primary_mode",
                 "OFF");
         if (strategy == JdbcStrategy.VERSION) {
-            assertThat(logged(() ->
-                            ServerCheck.requireOneWriter(strategy.table(), DatabaseDialects.MYSQL.title(), group)))
+            assertThat(logged(() -> ServerCheck.requireOneWriter(
+                            JdbcInternals.table(strategy), DatabaseDialects.MYSQL.title(), group)))
                     .containsOnlyOnce("WARN")
                     .contains("several servers accept writes (group_replication_single_primary_mode = OFF)");
         } else {
-            assertThatThrownBy(
-                            () -> ServerCheck.requireOneWriter(strategy.table(), DatabaseDialects.MYSQL.title(), group))
+            assertThatThrownBy(() -> ServerCheck.requireOneWriter(
+                            JdbcInternals.table(strategy), DatabaseDialects.MYSQL.title(), group))
                     .isInstanceOf(LockConfigurationException.class)
                     .hasMessageContaining("group_replication_single_primary_mode = OFF");
         }
@@ -122,7 +125,8 @@ final class ServerCheckTest {
     void requireOneWriter_oneServer_works(JdbcStrategy strategy) {
         Map<String, String> alone = Map.of(
                 "wsrep_on", "OFF", "group_replication_group_name", "", "group_replication_single_primary_mode", "OFF");
-        assertThatCode(() -> ServerCheck.requireOneWriter(strategy.table(), DatabaseDialects.MYSQL.title(), alone))
+        assertThatCode(() -> ServerCheck.requireOneWriter(
+                        JdbcInternals.table(strategy), DatabaseDialects.MYSQL.title(), alone))
                 .doesNotThrowAnyException();
     }
 
@@ -150,19 +154,20 @@ final class ServerCheckTest {
     void requireOneWriter_galera_saysWhy() {
         Map<String, String> galera = Map.of("wsrep_on", "ON");
         assertThatThrownBy(() -> ServerCheck.requireOneWriter(
-                        JdbcStrategy.ROW_LOCK.table(), DatabaseDialects.MARIADB.title(), galera))
+                        JdbcInternals.table(JdbcStrategy.ROW_LOCK), DatabaseDialects.MARIADB.title(), galera))
                 .hasMessage(
                         "strategy ROW_LOCK is not for a cluster with several servers that accept writes (wsrep_on = ON):"
                                 + " each of them locks its own copy of a row, so that a lock would have two holders;"
                                 + " use strategy VERSION");
         assertThatThrownBy(() -> ServerCheck.requireOneWriter(
-                        JdbcStrategy.UNIQUE_INDEX.table(), DatabaseDialects.MARIADB.title(), galera))
+                        JdbcInternals.table(JdbcStrategy.UNIQUE_INDEX), DatabaseDialects.MARIADB.title(), galera))
                 .hasMessage(
                         "strategy UNIQUE_INDEX is not for a cluster with several servers that accept writes (wsrep_on ="
                                 + " ON): its sequence needs other settings there, with which tokens were not tested;"
                                 + " use strategy VERSION");
         try (LogCapture log = new LogCapture()) {
-            ServerCheck.requireOneWriter(JdbcStrategy.VERSION.table(), DatabaseDialects.MARIADB.title(), galera);
+            ServerCheck.requireOneWriter(
+                    JdbcInternals.table(JdbcStrategy.VERSION), DatabaseDialects.MARIADB.title(), galera);
             assertThat(log.ours())
                     .singleElement()
                     .asString()
@@ -176,15 +181,15 @@ final class ServerCheckTest {
     void requireOneWriter_commitsThatDoNotWait_areWarnedOf() {
         try (LogCapture log = new LogCapture()) {
             for (JdbcStrategy strategy : JdbcStrategy.values()) {
-                ServerCheck.requireOneWriter(strategy.table(), DatabaseDialects.MYSQL.title(), Map.of());
+                ServerCheck.requireOneWriter(JdbcInternals.table(strategy), DatabaseDialects.MYSQL.title(), Map.of());
                 ServerCheck.requireOneWriter(
-                        strategy.table(),
+                        JdbcInternals.table(strategy),
                         DatabaseDialects.MYSQL.title(),
                         Map.of("innodb_flush_log_at_trx_commit", "1", "wsrep_on", "OFF"));
             }
             assertThat(log.ours()).isEmpty();
             ServerCheck.requireOneWriter(
-                    JdbcStrategy.ROW_LOCK.table(),
+                    JdbcInternals.table(JdbcStrategy.ROW_LOCK),
                     DatabaseDialects.MYSQL.title(),
                     Map.of("innodb_flush_log_at_trx_commit", "0"));
             assertThat(log.ours())
@@ -200,11 +205,11 @@ final class ServerCheckTest {
     @Test
     void require_asksInTheServersOwnWay() throws Exception {
         ScriptedDatabase group = ScriptedDatabase.mySql().answer("SHOW GLOBAL VARIABLES", "WSREP_on", "ON");
-        assertThatThrownBy(() ->
-                        DatabaseDialects.MYSQL.requireSafeServer(group.connection(), JdbcStrategy.ROW_LOCK.table()))
+        assertThatThrownBy(() -> DatabaseDialects.MYSQL.requireSafeServer(
+                        group.connection(), JdbcInternals.table(JdbcStrategy.ROW_LOCK)))
                 .hasMessageContaining("wsrep_on = ON");
         ScriptedDatabase h2 = new ScriptedDatabase("H2", "2.3");
-        DatabaseDialects.H2.requireSafeServer(h2.connection(), JdbcStrategy.VERSION.table());
+        DatabaseDialects.H2.requireSafeServer(h2.connection(), JdbcInternals.table(JdbcStrategy.VERSION));
         assertThat(h2.calls).isEmpty();
     }
 
@@ -226,10 +231,9 @@ final class ServerCheckTest {
     }
 
     private static void build(HikariDataSource pool) {
-        JdbcLocks.builder(pool)
-                .table(SharedDb.newTable())
-                .createTable(true)
-                .backend(LockClientOptions.defaults())
+        JdbcInternals.backend(
+                        JdbcLocks.builder(pool).table(SharedDb.newTable()).createTable(true),
+                        LockClientOptions.defaults())
                 .close();
     }
 

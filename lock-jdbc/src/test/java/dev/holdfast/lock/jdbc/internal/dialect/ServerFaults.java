@@ -17,6 +17,7 @@ import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.jdbc.JdbcInternals;
 import dev.holdfast.lock.jdbc.JdbcLocks;
 import dev.holdfast.lock.jdbc.JdbcStrategy;
 import dev.holdfast.lock.jdbc.Shortest;
@@ -72,7 +73,7 @@ public abstract class ServerFaults {
     @ParameterizedTest
     @EnumSource(names = {"VERSION", "UNIQUE_INDEX"})
     void restart_midHold_leaseAndTokenSurvive(JdbcStrategy strategy) throws Exception {
-        LockBackend backend = builder(strategy).backend(LockClientOptions.defaults());
+        LockBackend backend = JdbcInternals.backend(builder(strategy), LockClientOptions.defaults());
         Grant grant = acquire(backend, "restart/hold");
 
         db.process().restart();
@@ -191,7 +192,7 @@ public abstract class ServerFaults {
         LockClientOptions patient = LockClientOptions.builder()
                 .requestTimeout(Duration.ofSeconds(10))
                 .build();
-        LockBackend backend = builder(strategy).backend(patient);
+        LockBackend backend = JdbcInternals.backend(builder(strategy), patient);
         Grant before = acquire(backend, "reply");
         release(backend, before);
         BackendDriver driver = BackendDriver.of(backend, "reply");
@@ -227,8 +228,9 @@ public abstract class ServerFaults {
     /** Nothing is committed that a lost reply could hide: the connection is gone, and the row with it. */
     @Test
     void replyLost_rowLockIsFreeAgain() throws Exception {
-        LockBackend backend = builder(JdbcStrategy.ROW_LOCK)
-                .backend(LockClientOptions.builder()
+        LockBackend backend = JdbcInternals.backend(
+                builder(JdbcStrategy.ROW_LOCK),
+                LockClientOptions.builder()
                         .requestTimeout(Duration.ofSeconds(10))
                         .build());
         Grant before = acquire(backend, "reply/row");
@@ -258,15 +260,13 @@ public abstract class ServerFaults {
         try {
             TimeZone.setDefault(TimeZone.getTimeZone("Pacific/Kiritimati"));
             try (HikariDataSource east = db.pool(config -> {})) {
-                LockBackend eastern = JdbcLocks.builder(east)
-                        .strategy(strategy)
-                        .createTable(true)
-                        .backend(LockClientOptions.defaults());
+                LockBackend eastern = JdbcInternals.backend(
+                        JdbcLocks.builder(east).strategy(strategy).createTable(true), LockClientOptions.defaults());
                 Grant grant = acquire(eastern, "zones");
                 TimeZone.setDefault(TimeZone.getTimeZone("Pacific/Pago_Pago"));
                 try (HikariDataSource west = db.pool(config -> {})) {
-                    LockBackend western =
-                            JdbcLocks.builder(west).strategy(strategy).backend(LockClientOptions.defaults());
+                    LockBackend western = JdbcInternals.backend(
+                            JdbcLocks.builder(west).strategy(strategy), LockClientOptions.defaults());
                     AcquireResult result = tryAcquire(western, "zones");
                     assertThat(result).isInstanceOf(AcquireResult.Busy.class);
                     if (strategy != JdbcStrategy.ROW_LOCK) {
@@ -288,7 +288,7 @@ public abstract class ServerFaults {
 
     @Test
     void frozenServer_callEndsInTime() throws Exception {
-        LockBackend backend = builder(JdbcStrategy.VERSION).backend(LockClientOptions.defaults());
+        LockBackend backend = JdbcInternals.backend(builder(JdbcStrategy.VERSION), LockClientOptions.defaults());
         acquire(backend, "frozen");
         Duration bound = Duration.ofMillis(1_500);
         db.process().pause();

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.jdbc.JdbcInternals;
 import dev.holdfast.lock.jdbc.JdbcLocks;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.LockBackend;
@@ -93,9 +94,9 @@ final class SpringTransactionTest {
                     "CREATE TABLE account (id BIGINT PRIMARY KEY, balance BIGINT, lock_token BIGINT)",
                     "INSERT INTO account VALUES (1, 100, 0)");
             // Hands out the connection of the calling thread's transaction.
-            LockBackend backend = JdbcLocks.builder(new TransactionAwareDataSourceProxy(pool))
-                    .createTable(true)
-                    .backend(LockClientOptions.defaults());
+            LockBackend backend = JdbcInternals.backend(
+                    JdbcLocks.builder(new TransactionAwareDataSourceProxy(pool)).createTable(true),
+                    LockClientOptions.defaults());
             Accounts accounts = context.getBean(Accounts.class);
 
             assertThatThrownBy(() -> accounts.leaseAndFail(backend)).hasMessage("roll back");

@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.jdbc.CountingDataSource;
+import dev.holdfast.lock.jdbc.JdbcInternals;
 import dev.holdfast.lock.jdbc.JdbcLocks;
 import dev.holdfast.lock.jdbc.SharedDb;
 import dev.holdfast.lock.spi.AcquireResult;
@@ -153,10 +154,11 @@ final class StatementCountTest {
                     System.setProperty(ALIVE, before);
                 }
             }
-            backend = JdbcLocks.builder(new CountingDataSource(pool, count))
-                    .table(SharedDb.newTable())
-                    .createTable(true)
-                    .backend(LockClientOptions.defaults());
+            backend = JdbcInternals.backend(
+                    JdbcLocks.builder(new CountingDataSource(pool, count))
+                            .table(SharedDb.newTable())
+                            .createTable(true),
+                    LockClientOptions.defaults());
         }
 
         long statements() {

@@ -13,6 +13,7 @@ import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.jdbc.JdbcInternals;
 import dev.holdfast.lock.jdbc.JdbcStrategy;
 import dev.holdfast.lock.jdbc.internal.connection.Database;
 import dev.holdfast.lock.jdbc.internal.connection.RecordedDb;
@@ -58,7 +59,7 @@ final class ExpiringRowBackendTest {
     private LockBackend backend(JdbcStrategy strategy, boolean called) {
         Database database = db.open(strategy);
         return ExpiringRowBackend.of(
-                strategy.table(), database, called ? new PostgresWakeups(database) : null, nanos::get);
+                JdbcInternals.table(strategy), database, called ? new PostgresWakeups(database) : null, nanos::get);
     }
 
     private static Answer busy(long remainingMillis) {
@@ -377,7 +378,7 @@ final class ExpiringRowBackendTest {
     void close_closesTheDataSource_andRefusesWhatComesThen() {
         AtomicInteger closed = new AtomicInteger();
         LockBackend backend = ExpiringRowBackend.of(
-                JdbcStrategy.VERSION.table(), db.open(JdbcStrategy.VERSION, closed::incrementAndGet));
+                JdbcInternals.table(JdbcStrategy.VERSION), db.open(JdbcStrategy.VERSION, closed::incrementAndGet));
 
         backend.close();
 

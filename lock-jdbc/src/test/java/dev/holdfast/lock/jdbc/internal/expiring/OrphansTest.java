@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.jdbc.JdbcInternals;
 import dev.holdfast.lock.jdbc.JdbcLocks;
 import dev.holdfast.lock.jdbc.JdbcStrategy;
 import dev.holdfast.lock.jdbc.SharedDb;
@@ -75,11 +76,9 @@ final class OrphansTest {
         Db db = shared.db();
         String table = SharedDb.newTable();
         try (HikariDataSource pool = db.pool(config -> config.setMaximumPoolSize(12))) {
-            LockBackend backend = JdbcLocks.builder(pool)
-                    .table(table)
-                    .createTable(true)
-                    .notifications(false)
-                    .backend(LockClientOptions.defaults());
+            LockBackend backend = JdbcInternals.backend(
+                    JdbcLocks.builder(pool).table(table).createTable(true).notifications(false),
+                    LockClientOptions.defaults());
             BackendDriver.release(backend, BackendDriver.acquire(backend, "blocked"));
             BackendDriver.release(backend, BackendDriver.acquire(backend, "free"));
             try (Connection other = db.connect();
@@ -118,11 +117,12 @@ final class OrphansTest {
         String table = SharedDb.newTable();
         AtomicBoolean failing = new AtomicBoolean();
         try (HikariDataSource pool = db.pool(config -> {})) {
-            LockBackend backend = JdbcLocks.builder(failingOnce(pool, "SET owner = NULL", failing))
-                    .table(table)
-                    .createTable(true)
-                    .notifications(false)
-                    .backend(LockClientOptions.defaults());
+            LockBackend backend = JdbcInternals.backend(
+                    JdbcLocks.builder(failingOnce(pool, "SET owner = NULL", failing))
+                            .table(table)
+                            .createTable(true)
+                            .notifications(false),
+                    LockClientOptions.defaults());
             BackendDriver.release(backend, BackendDriver.acquire(backend, "released"));
             AcquisitionId acquisition = BackendDriver.newAcquisition("released");
             try (Connection other = db.connect();

@@ -13,6 +13,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.jdbc.JdbcInternals;
 import dev.holdfast.lock.jdbc.JdbcLocks;
 import dev.holdfast.lock.jdbc.SharedDb;
 import dev.holdfast.lock.jdbc.internal.dialect.Db;
@@ -49,7 +50,8 @@ final class RowSharesTest {
     private final String table = SharedDb.newTable();
 
     private LockBackend backend(DataSource pool) {
-        return JdbcLocks.builder(pool).table(table).createTable(true).backend(LockClientOptions.defaults());
+        return JdbcInternals.backend(
+                JdbcLocks.builder(pool).table(table).createTable(true), LockClientOptions.defaults());
     }
 
     private static BackendDriver driver(LockBackend backend, String name, Demand demand) {

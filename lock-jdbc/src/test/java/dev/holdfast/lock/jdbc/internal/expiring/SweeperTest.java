@@ -10,6 +10,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.jdbc.CountingDataSource;
+import dev.holdfast.lock.jdbc.JdbcInternals;
 import dev.holdfast.lock.jdbc.JdbcLocks;
 import dev.holdfast.lock.jdbc.JdbcStrategy;
 import dev.holdfast.lock.jdbc.SharedDb;
@@ -54,7 +55,7 @@ final class SweeperTest {
         var request = new Database.SchemaRequest(LockTable.UNIQUE_INDEX, table, true);
         try (HikariDataSource pool = db.pool(config -> {});
                 Database database = Database.open(pool, request, 5_000, () -> {})) {
-            LockBackend backend = ExpiringRowBackend.of(JdbcStrategy.UNIQUE_INDEX.table(), database);
+            LockBackend backend = ExpiringRowBackend.of(JdbcInternals.table(JdbcStrategy.UNIQUE_INDEX), database);
             Grant held = acquire(backend, "held");
             Grant released = acquire(backend, "released");
             release(backend, released);
@@ -86,7 +87,7 @@ final class SweeperTest {
         List<Grant> meanwhile = new ArrayList<>();
         try (HikariDataSource pool = db.pool(config -> {});
                 Database database = Database.open(pool, request, 5_000, () -> {})) {
-            LockBackend backend = ExpiringRowBackend.of(JdbcStrategy.UNIQUE_INDEX.table(), database);
+            LockBackend backend = ExpiringRowBackend.of(JdbcInternals.table(JdbcStrategy.UNIQUE_INDEX), database);
             release(backend, acquire(backend, "again"));
             DataSource delayed = beforeDelete(pool, () -> meanwhile.add(acquire(backend, "again")));
             try (Database late = Database.open(delayed, request, 5_000, () -> {})) {
@@ -230,11 +231,12 @@ final class SweeperTest {
         Db db = shared.db();
         java.util.concurrent.atomic.AtomicLong count = new java.util.concurrent.atomic.AtomicLong();
         try (HikariDataSource pool = db.pool(config -> {})) {
-            LockBackend backend = JdbcLocks.builder(new CountingDataSource(pool, count))
-                    .strategy(JdbcStrategy.UNIQUE_INDEX)
-                    .table(SharedDb.newTable())
-                    .createTable(true)
-                    .backend(LockClientOptions.defaults());
+            LockBackend backend = JdbcInternals.backend(
+                    JdbcLocks.builder(new CountingDataSource(pool, count))
+                            .strategy(JdbcStrategy.UNIQUE_INDEX)
+                            .table(SharedDb.newTable())
+                            .createTable(true),
+                    LockClientOptions.defaults());
             long before = count.get();
             release(backend, acquire(backend, "never used before"));
             assertThat(count.get() - before).isEqualTo(db.isServer() ? 2 : 3);
@@ -245,10 +247,11 @@ final class SweeperTest {
     @Test
     void build_noRoomForTheSequencesName_refused() throws Exception {
         try (HikariDataSource pool = SharedDb.H2.db().pool(config -> {})) {
-            assertThatThrownBy(() -> JdbcLocks.builder(pool)
-                            .strategy(JdbcStrategy.UNIQUE_INDEX)
-                            .table("a".repeat(58))
-                            .backend(LockClientOptions.defaults()))
+            assertThatThrownBy(() -> JdbcInternals.backend(
+                            JdbcLocks.builder(pool)
+                                    .strategy(JdbcStrategy.UNIQUE_INDEX)
+                                    .table("a".repeat(58)),
+                            LockClientOptions.defaults()))
                     .isInstanceOf(LockConfigurationException.class)
                     .hasMessageContaining("57");
         }

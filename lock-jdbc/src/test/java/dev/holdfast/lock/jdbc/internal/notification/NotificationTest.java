@@ -12,6 +12,7 @@ import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.jdbc.CountingDataSource;
+import dev.holdfast.lock.jdbc.JdbcInternals;
 import dev.holdfast.lock.jdbc.JdbcLocks;
 import dev.holdfast.lock.jdbc.JdbcStrategy;
 import dev.holdfast.lock.jdbc.SharedDb;
@@ -200,7 +201,7 @@ final class NotificationTest {
     }
 
     private LockBackend backend() {
-        return JdbcLocks.builder(pool).table(table).createTable(true).backend(PATIENT);
+        return JdbcInternals.backend(JdbcLocks.builder(pool).table(table).createTable(true), PATIENT);
     }
 
     @Test
@@ -282,8 +283,8 @@ final class NotificationTest {
     @Test
     void notificationsDoNotArrive_waiterPollsAgainAndAgain() throws Exception {
         try (LockBackend holder = backend();
-                LockBackend backend =
-                        JdbcLocks.builder(deaf(pool)).table(table).backend(LockClientOptions.defaults())) {
+                LockBackend backend = JdbcInternals.backend(
+                        JdbcLocks.builder(deaf(pool)).table(table), LockClientOptions.defaults())) {
             Grant held = acquire(holder, "polled");
             BackendDriver waiter = BackendDriver.of(backend, "polled");
             waiter.queueUp();

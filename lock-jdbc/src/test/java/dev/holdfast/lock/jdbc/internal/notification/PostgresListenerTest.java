@@ -7,6 +7,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.jdbc.JdbcInternals;
 import dev.holdfast.lock.jdbc.JdbcLocks;
 import dev.holdfast.lock.jdbc.SharedDb;
 import dev.holdfast.lock.jdbc.internal.dialect.Db;
@@ -226,11 +227,9 @@ final class PostgresListenerTest {
     }
 
     private static LockBackend backend(DataSource dataSource, String table) {
-        return JdbcLocks.builder(dataSource)
-                .table(table)
-                .createTable(true)
-                .notifications(true)
-                .backend(LockClientOptions.defaults());
+        return JdbcInternals.backend(
+                JdbcLocks.builder(dataSource).table(table).createTable(true).notifications(true),
+                LockClientOptions.defaults());
     }
 
     private static DataSource notListening(DataSource pool, AtomicBoolean broken) {

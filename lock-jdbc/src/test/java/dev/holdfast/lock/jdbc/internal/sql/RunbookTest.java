@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.jdbc.JdbcInternals;
 import dev.holdfast.lock.jdbc.JdbcLocks;
 import dev.holdfast.lock.jdbc.JdbcStrategy;
 import dev.holdfast.lock.jdbc.SharedDb;
@@ -46,14 +47,15 @@ final class RunbookTest {
     void query_ofThePage_findsTheHolder_andNobody(SharedDb shared, JdbcStrategy strategy) throws Exception {
         Db db = shared.db();
         TableName table = new TableName(SharedDb.newTable());
-        String query =
-                query(db, strategy).replace(strategy.table().defaultTable().text(), table.text());
+        String query = query(db, strategy)
+                .replace(JdbcInternals.table(strategy).defaultTable().text(), table.text());
         try (HikariDataSource pool = db.pool(config -> {})) {
-            LockBackend backend = JdbcLocks.builder(pool)
-                    .strategy(strategy)
-                    .table(table.text())
-                    .createTable(true)
-                    .backend(LockClientOptions.defaults());
+            LockBackend backend = JdbcInternals.backend(
+                    JdbcLocks.builder(pool)
+                            .strategy(strategy)
+                            .table(table.text())
+                            .createTable(true),
+                    LockClientOptions.defaults());
             Grant grant = acquire(backend, "orders/42");
             assertThat(answers(db, query)).singleElement().asString().contains(BackendDriver.IDENTITY.who());
             release(backend, grant);

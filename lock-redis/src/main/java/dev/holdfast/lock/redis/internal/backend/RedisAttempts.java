@@ -1,7 +1,6 @@
 package dev.holdfast.lock.redis.internal.backend;
 
 import dev.holdfast.lock.Demand;
-import dev.holdfast.lock.redis.RedisSettings;
 import dev.holdfast.lock.redis.internal.connection.RedisFailures;
 import dev.holdfast.lock.redis.internal.connection.RedisSignals;
 import dev.holdfast.lock.redis.internal.connection.RedisWaiters;

@@ -4,7 +4,6 @@ import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockListing;
 import dev.holdfast.lock.StoreFinding;
-import dev.holdfast.lock.redis.RedisSettings;
 import dev.holdfast.lock.redis.internal.connection.RedisCalls;
 import dev.holdfast.lock.redis.internal.connection.RedisFailures;
 import dev.holdfast.lock.redis.internal.connection.RedisSignals;

@@ -2,7 +2,6 @@ package dev.holdfast.lock.redis.internal.backend;
 
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LossReason;
-import dev.holdfast.lock.redis.RedisSettings;
 import dev.holdfast.lock.redis.internal.connection.RedisCalls;
 import dev.holdfast.lock.redis.internal.connection.RedisFailures;
 import dev.holdfast.lock.redis.internal.script.RedisDemandScripts;

@@ -3,8 +3,8 @@ package dev.holdfast.lock.redis.internal.redlock;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LossReason;
-import dev.holdfast.lock.redis.RedisSettings;
 import dev.holdfast.lock.redis.internal.backend.RedisLockBackend;
+import dev.holdfast.lock.redis.internal.backend.RedisSettings;
 import dev.holdfast.lock.redis.internal.connection.ConnectionFactory;
 import dev.holdfast.lock.redis.internal.script.AttemptGenerations;
 import dev.holdfast.lock.spi.AcquireRequest;
@@ -26,6 +26,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.IntFunction;
 import java.util.stream.IntStream;
@@ -73,10 +74,13 @@ public final class RedlockBackend implements LockBackend {
     }
 
     /** Connects to a majority at least; the others are tried again when they are needed. */
-    public static RedlockBackend connect(List<ConnectionFactory> factories, RedisSettings settings) {
+    public static RedlockBackend connect(
+            List<ConnectionFactory> factories,
+            RedisSettings settings,
+            BiFunction<ConnectionFactory, RedisSettings, RedisLockBackend> opener) {
         List<RedlockMaster> masters = new ArrayList<>();
         for (ConnectionFactory factory : factories) {
-            masters.add(new RedlockMaster(factory, settings));
+            masters.add(new RedlockMaster(factory, master -> opener.apply(master, settings)));
         }
         RedlockBackend backend = new RedlockBackend(List.copyOf(masters), settings);
         RuntimeException failure = null;

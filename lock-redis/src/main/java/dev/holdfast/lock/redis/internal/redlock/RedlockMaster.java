@@ -1,8 +1,6 @@
 package dev.holdfast.lock.redis.internal.redlock;
 
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.redis.RedisLocks;
-import dev.holdfast.lock.redis.RedisSettings;
 import dev.holdfast.lock.redis.internal.backend.RedisLockBackend;
 import dev.holdfast.lock.redis.internal.connection.BorrowedConnectionFactory;
 import dev.holdfast.lock.redis.internal.connection.ConnectionFactory;
@@ -17,20 +15,20 @@ final class RedlockMaster {
     private static final long RETRY_NANOS = 1_000_000_000L;
 
     private final ConnectionFactory factory;
-    private final RedisSettings settings;
+    private final Function<ConnectionFactory, RedisLockBackend> opener;
     private final AtomicBoolean connecting = new AtomicBoolean();
     private volatile @Nullable RedisLockBackend backend;
     private volatile long triedNanos = System.nanoTime();
     private volatile boolean closed;
 
-    RedlockMaster(ConnectionFactory factory, RedisSettings settings) {
+    RedlockMaster(ConnectionFactory factory, Function<ConnectionFactory, RedisLockBackend> opener) {
         this.factory = factory;
-        this.settings = settings;
+        this.opener = opener;
     }
 
     /** Connects; blocks. */
     void connect() {
-        RedisLockBackend opened = RedisLocks.connect(keptOpen(), settings);
+        RedisLockBackend opened = opener.apply(keptOpen());
         backend = opened;
         if (closed) {
             opened.close();

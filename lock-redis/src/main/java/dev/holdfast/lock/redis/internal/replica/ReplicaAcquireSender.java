@@ -4,6 +4,7 @@ import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.redis.ReplicaPolicy;
 import dev.holdfast.lock.redis.internal.backend.AcquireSender;
 import dev.holdfast.lock.redis.internal.backend.RedisAttempt;
+import dev.holdfast.lock.redis.internal.backend.ReplicaAcknowledgement;
 import dev.holdfast.lock.redis.internal.connection.ConnectionFactory;
 import dev.holdfast.lock.redis.internal.connection.RedisCalls;
 import dev.holdfast.lock.redis.internal.script.AttemptGenerations;

@@ -5,10 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.redis.RedisSettings;
 import dev.holdfast.lock.redis.ReplicaPolicy;
 import dev.holdfast.lock.redis.internal.connection.RedisWaiters;
-import dev.holdfast.lock.redis.internal.replica.ReplicaAcknowledgement;
 import dev.holdfast.lock.redis.internal.script.RedisDemandScripts;
 import dev.holdfast.lock.redis.internal.script.RedisScript;
 import dev.holdfast.lock.redis.internal.script.ScriptedMaster;

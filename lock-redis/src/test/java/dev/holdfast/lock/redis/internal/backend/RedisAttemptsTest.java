@@ -4,7 +4,6 @@ import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.IDENTITY;
 import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.TIMEOUT_MILLIS;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.lock.redis.RedisSettings;
 import dev.holdfast.lock.redis.internal.connection.RedisWaiters;
 import dev.holdfast.lock.redis.internal.script.ScriptedMaster;
 import dev.holdfast.lock.spi.AcquireRequest;

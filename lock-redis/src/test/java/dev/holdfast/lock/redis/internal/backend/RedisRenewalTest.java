@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LossReason;
-import dev.holdfast.lock.redis.RedisSettings;
 import dev.holdfast.lock.redis.internal.connection.RedisCalls;
 import dev.holdfast.lock.redis.internal.script.RedisDemandScripts;
 import dev.holdfast.lock.redis.internal.script.RedisScript;

@@ -6,7 +6,6 @@ import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.redis.ReplicaPolicy;
 import dev.holdfast.lock.redis.internal.connection.RedisCalls;
-import dev.holdfast.lock.redis.internal.replica.ReplicaAcknowledgement;
 import dev.holdfast.lock.redis.internal.replica.ReplicaAcquireSender;
 import dev.holdfast.lock.redis.internal.script.RedisDemandScripts;
 import dev.holdfast.lock.redis.internal.script.RedisKeys;

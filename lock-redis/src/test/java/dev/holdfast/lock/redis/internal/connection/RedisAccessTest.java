@@ -13,6 +13,7 @@ import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.redis.Attempts;
 import dev.holdfast.lock.redis.Permissions;
 import dev.holdfast.lock.redis.RedisFixture;
+import dev.holdfast.lock.redis.RedisInternals;
 import dev.holdfast.lock.redis.RedisLockProvider;
 import dev.holdfast.lock.redis.RedisLocks;
 import dev.holdfast.lock.spi.AcquireResult;
@@ -175,9 +176,9 @@ final class RedisAccessTest {
                 server.command("SCRIPT", "FLUSH");
                 pair(a);
             }
-            try (LockBackend other = RedisLocks.builder(OwnedConnectionFactory.connect(uri, TIMEOUT))
-                    .prefix("elsewhere")
-                    .backend()) {
+            try (LockBackend other =
+                    RedisInternals.backend(RedisInternals.builder(OwnedConnectionFactory.connect(uri, TIMEOUT))
+                            .prefix("elsewhere"))) {
                 assertThatThrownBy(() -> pair(other))
                         .isInstanceOf(LockConfigurationException.class)
                         .hasMessageContaining("permission");
@@ -242,7 +243,7 @@ final class RedisAccessTest {
                     disconnected.countDown();
                 }
             });
-            try (LockBackend backend = RedisLocks.builder(client).backend()) {
+            try (LockBackend backend = RedisInternals.backend(RedisLocks.builder(client))) {
                 pair(backend);
                 Grant grant = Attempts.grant(backend, BackendDriver.newAcquisition("resent"));
                 long before = fixture.commands();
@@ -269,7 +270,7 @@ final class RedisAccessTest {
         SelfSignedCertificate.make(folder, "wrong", "DNS:elsewhere.example");
         try (RedisServer server = RedisServer.startTls(folder.resolve("right.pem"), folder.resolve("right.key"));
                 RedisClient client = tls(server, folder.resolve("right.pem"));
-                LockBackend backend = RedisLocks.builder(client).backend()) {
+                LockBackend backend = RedisInternals.backend(RedisLocks.builder(client))) {
             pair(backend);
             assertThatThrownBy(() -> backend("rediss://127.0.0.1:" + server.tlsPort()))
                     .as("not trusted by this JVM")
@@ -277,7 +278,7 @@ final class RedisAccessTest {
         }
         try (RedisServer server = RedisServer.startTls(folder.resolve("wrong.pem"), folder.resolve("wrong.key"));
                 RedisClient client = tls(server, folder.resolve("wrong.pem"))) {
-            assertThatThrownBy(() -> RedisLocks.builder(client).backend())
+            assertThatThrownBy(() -> RedisInternals.backend(RedisLocks.builder(client)))
                     .isInstanceOf(LockConfigurationException.class)
                     .hasMessageContaining("certificate");
         }
@@ -304,22 +305,22 @@ final class RedisAccessTest {
         try (RedisServer server = RedisServer.start()) {
             RedisClient client = RedisClient.create("redis://" + server.host() + ":" + server.port());
             try (var connection = client.connect()) {
-                try (LockBackend backend = RedisLocks.builder(client).backend()) {
+                try (LockBackend backend = RedisInternals.backend(RedisLocks.builder(client))) {
                     pair(backend);
                 }
-                try (LockBackend backend = RedisLocks.builder(connection).backend()) {
+                try (LockBackend backend = RedisInternals.backend(RedisLocks.builder(connection))) {
                     assertThat(backend.info().fifo()).isFalse();
                     pair(backend);
                 }
                 try (LockBackend backend =
-                        RedisLocks.builder(connection, client.connectPubSub()).backend()) {
+                        RedisInternals.backend(RedisLocks.builder(connection, client.connectPubSub()))) {
                     assertThat(backend.info().fifo()).isTrue();
                     pair(backend);
                 }
-                try (LockBackend shop =
-                                RedisLocks.builder(client).prefix("shop").backend();
-                        LockBackend stock =
-                                RedisLocks.builder(client).prefix("stock").backend()) {
+                try (LockBackend shop = RedisInternals.backend(
+                                RedisLocks.builder(client).prefix("shop"));
+                        LockBackend stock = RedisInternals.backend(
+                                RedisLocks.builder(client).prefix("stock"))) {
                     Attempts.grant(shop, BackendDriver.newAcquisition("n"));
                     Attempts.grant(stock, BackendDriver.newAcquisition("n"));
                     Attempts.busy(shop, BackendDriver.newAcquisition("n"), 0, false, null);
@@ -334,7 +335,7 @@ final class RedisAccessTest {
     }
 
     private static LockBackend backend(String uri) {
-        return RedisLocks.builder(OwnedConnectionFactory.connect(uri, TIMEOUT)).backend();
+        return RedisInternals.backend(RedisInternals.builder(OwnedConnectionFactory.connect(uri, TIMEOUT)));
     }
 
     private static void pair(LockBackend backend) throws Exception {

@@ -12,7 +12,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.redis.Attempts;
 import dev.holdfast.lock.redis.Permissions;
-import dev.holdfast.lock.redis.RedisLocks;
+import dev.holdfast.lock.redis.RedisInternals;
 import dev.holdfast.lock.redis.internal.backend.RedisLockBackend;
 import dev.holdfast.lock.redis.internal.script.RedisKeys;
 import dev.holdfast.lock.redis.internal.script.TwoBackends;
@@ -94,8 +94,8 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
         fixture.server().command(words.toArray(String[]::new));
         String uri = "redis://" + DEAF + ":x@" + fixture.server().host() + ":"
                 + fixture.server().port();
-        try (LockBackend deaf = RedisLocks.builder(OwnedConnectionFactory.connect(uri, Duration.ofSeconds(20)))
-                .backend()) {
+        try (LockBackend deaf = RedisInternals.backend(
+                RedisInternals.builder(OwnedConnectionFactory.connect(uri, Duration.ofSeconds(20))))) {
             Grant held = grant(a, acquisition());
             AcquisitionId mine = acquisition();
             // The first attempt has not seen it yet; then it is notified, and leaves the queue.
@@ -127,8 +127,8 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
         fixture.server().command(words.toArray(String[]::new));
         String uri = "redis://mute:x@" + fixture.server().host() + ":"
                 + fixture.server().port();
-        try (LockBackend mute = RedisLocks.builder(OwnedConnectionFactory.connect(uri, Duration.ofSeconds(20)))
-                .backend()) {
+        try (LockBackend mute = RedisInternals.backend(
+                RedisInternals.builder(OwnedConnectionFactory.connect(uri, Duration.ofSeconds(20))))) {
             Grant held = grant(mute, acquisition());
             AcquisitionId waiting = acquisition();
             Ticket ticket = queueSubscribed(b, waiting, 1);
@@ -182,8 +182,8 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
         fixture.server().command(words.toArray(String[]::new));
         String uri = "redis://fickle:x@" + fixture.server().host() + ":"
                 + fixture.server().port();
-        try (LockBackend fickle = RedisLocks.builder(OwnedConnectionFactory.connect(uri, Duration.ofSeconds(20)))
-                .backend()) {
+        try (LockBackend fickle = RedisInternals.backend(
+                RedisInternals.builder(OwnedConnectionFactory.connect(uri, Duration.ofSeconds(20))))) {
             Grant held = grant(a, acquisition());
             AcquisitionId mine = acquisition();
             Ticket[] ticket = {queueSubscribed(fickle, mine, 1)};
@@ -230,7 +230,7 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
                             .connectPubSub();
                 }
             };
-            try (LockBackend deaf = RedisLocks.builder(factory).backend()) {
+            try (LockBackend deaf = RedisInternals.backend(RedisInternals.builder(factory))) {
                 AcquisitionId first = acquisition();
                 Grant holding = grant(a, acquisition());
                 queueSubscribed(deaf, first, 1);
@@ -319,7 +319,7 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
                 throw new UnsupportedOperationException();
             }
         };
-        try (LockBackend deaf = RedisLocks.builder(factory).backend()) {
+        try (LockBackend deaf = RedisInternals.backend(RedisInternals.builder(factory))) {
             Grant held = grant(a, acquisition());
             AcquisitionId mine = acquisition();
             Ticket ticket = busy(deaf, mine, 60_000, true, null).ticket();

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.redis.RedisLocks;
+import dev.holdfast.lock.redis.RedisInternals;
 import io.lettuce.core.RedisConnectionException;
 import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
@@ -36,7 +36,8 @@ final class RedisConnectionsTest {
         StubFactory factory = StubFactory.linking(() -> {
             throw new RedisConnectionException("made up by the test; expect it");
         });
-        assertThatThrownBy(() -> RedisLocks.builder(factory).backend()).isInstanceOf(LockUnavailableException.class);
+        assertThatThrownBy(() -> RedisInternals.backend(RedisInternals.builder(factory)))
+                .isInstanceOf(LockUnavailableException.class);
         assertThat(factory.closes).hasValue(1);
     }
 

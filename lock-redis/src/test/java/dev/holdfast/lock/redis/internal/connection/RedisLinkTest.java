@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.redis.Attempts;
+import dev.holdfast.lock.redis.RedisInternals;
 import dev.holdfast.lock.redis.RedisLocks;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
@@ -45,8 +46,8 @@ final class RedisLinkTest {
 
     @Test
     void readOnlyAnswers_ownClient_replaceTheLinkOnce() throws Exception {
-        try (LockBackend backend = RedisLocks.builder(OwnedConnectionFactory.connect(uri(), Duration.ofSeconds(20)))
-                .backend()) {
+        try (LockBackend backend = RedisInternals.backend(
+                RedisInternals.builder(OwnedConnectionFactory.connect(uri(), Duration.ofSeconds(20))))) {
             readOnlyAnswers_replaceTheLinkOnce(backend);
         }
     }
@@ -54,7 +55,7 @@ final class RedisLinkTest {
     @Test
     void readOnlyAnswers_applicationsDefaultClient_replaceTheLinkOnce() throws Exception {
         RedisClient client = RedisClient.create(uri());
-        try (LockBackend backend = RedisLocks.builder(client).backend()) {
+        try (LockBackend backend = RedisInternals.backend(RedisLocks.builder(client))) {
             readOnlyAnswers_replaceTheLinkOnce(backend);
         } finally {
             client.shutdown(Duration.ZERO, Duration.ofSeconds(2));

@@ -11,6 +11,7 @@ import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.redis.Attempts;
 import dev.holdfast.lock.redis.Permissions;
+import dev.holdfast.lock.redis.RedisInternals;
 import dev.holdfast.lock.redis.RedisLocks;
 import dev.holdfast.lock.redis.internal.script.RedisKeys;
 import dev.holdfast.lock.spi.AcquisitionId;
@@ -94,9 +95,8 @@ final class RedisRotationTest {
 
     @Test
     void refusedPassword_isToldAsSuch_backedOff_andMended() throws Exception {
-        try (LockBackend backend = RedisLocks.builder(
-                        OwnedConnectionFactory.connect("redis://locks:first@" + address(), TIMEOUT))
-                .backend()) {
+        try (LockBackend backend = RedisInternals.backend(
+                RedisInternals.builder(OwnedConnectionFactory.connect("redis://locks:first@" + address(), TIMEOUT)))) {
             Grant grant = Attempts.grant(backend, acquisition("held"));
             server.command("ACL", "SETUSER", "locks", "resetpass", ">second");
             drop();
@@ -144,7 +144,7 @@ final class RedisRotationTest {
                             .trustManager(trusted.toFile())
                             .build())
                     .build());
-            try (LockBackend backend = RedisLocks.builder(client).backend()) {
+            try (LockBackend backend = RedisInternals.backend(RedisLocks.builder(client))) {
                 Grant grant = Attempts.grant(backend, acquisition("held"));
                 Path cert = folder.resolve("two.pem");
                 Path key = folder.resolve("two.key");

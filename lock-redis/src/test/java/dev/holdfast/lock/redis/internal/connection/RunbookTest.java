@@ -5,7 +5,7 @@ import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.release;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.redis.Attempts;
-import dev.holdfast.lock.redis.RedisLocks;
+import dev.holdfast.lock.redis.RedisInternals;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
@@ -37,9 +37,8 @@ final class RunbookTest {
         assertThat(shown).hasSize(10);
         Identity holder = new Identity(shown[9], shown[8], Long.parseLong(shown[7]));
         try (RedisServer server = RedisServer.start();
-                LockBackend backend = RedisLocks.builder(OwnedConnectionFactory.connect(
-                                "redis://" + server.host() + ":" + server.port(), Duration.ofSeconds(20)))
-                        .backend()) {
+                LockBackend backend = RedisInternals.backend(RedisInternals.builder(OwnedConnectionFactory.connect(
+                        "redis://" + server.host() + ":" + server.port(), Duration.ofSeconds(20))))) {
             AcquireResult result = answer(backend.tryAcquire(new AcquireRequest(
                     BackendDriver.newAcquisition("orders/42"),
                     Attempts.LEASE_MILLIS,

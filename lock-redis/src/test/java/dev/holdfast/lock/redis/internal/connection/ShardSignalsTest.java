@@ -7,7 +7,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.redis.Attempts;
 import dev.holdfast.lock.redis.RedisClusterFixture;
-import dev.holdfast.lock.redis.RedisLocks;
+import dev.holdfast.lock.redis.RedisInternals;
 import dev.holdfast.lock.redis.internal.script.RedisKeys;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
@@ -151,8 +151,7 @@ final class ShardSignalsTest {
                     .socketAddressResolver(MappingSocketAddressResolver.create(detour))
                     .build();
             proxied = RedisClusterClient.create(resources, RedisURI.create(node.host(), node.port()));
-            try (LockBackend deaf = RedisLocks.builder(new CalledThrough(client, proxied))
-                            .backend();
+            try (LockBackend deaf = RedisInternals.backend(RedisInternals.builder(new CalledThrough(client, proxied)));
                     LockBackend a = fixture.newBackend()) {
                 missCall(a, deaf, keys); // subscribes
                 LateBytes lost = proxy.keepBack(Direction.TO_CLIENT);

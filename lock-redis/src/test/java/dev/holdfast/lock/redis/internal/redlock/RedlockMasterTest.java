@@ -5,8 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.redis.RedisInternals;
 import dev.holdfast.lock.redis.RedisLocks;
-import dev.holdfast.lock.redis.RedisSettings;
+import dev.holdfast.lock.redis.internal.backend.RedisSettings;
 import dev.holdfast.lock.redis.internal.connection.ConnectionFactory;
 import dev.holdfast.lock.redis.internal.script.ScriptedMaster;
 import java.time.Duration;
@@ -29,7 +30,8 @@ final class RedlockMasterTest {
     }
 
     private static RedlockMaster master(ConnectionFactory factory) {
-        return new RedlockMaster(factory, new RedisSettings("holdfast", 60_000, true, true, 50, 1_000, null));
+        RedisSettings settings = new RedisSettings("holdfast", 60_000, true, true, 50, 1_000, null);
+        return new RedlockMaster(factory, master -> RedisInternals.connect(master, settings));
     }
 
     private static CompletableFuture<Integer> call(RedlockMaster master) {
@@ -117,11 +119,11 @@ final class RedlockMasterTest {
                     throw new LockUnavailableException("away, made up by the test; expect it");
                 };
             }
-            RedisLocks.Builder builder = RedisLocks.redlockOf(List.copyOf(masters));
+            RedisLocks.Builder builder = RedisInternals.redlockOf(List.copyOf(masters));
             if (unreachable < 2) {
-                builder.backend().close();
+                RedisInternals.backend(builder).close();
             } else {
-                assertThatThrownBy(builder::backend)
+                assertThatThrownBy(() -> RedisInternals.backend(builder))
                         .isInstanceOf(LockUnavailableException.class)
                         .hasMessage("connecting to Redis: only " + (3 - unreachable)
                                 + " of 3 masters can be reached, Redlock needs 2; start the others")

@@ -3,6 +3,7 @@ package dev.holdfast.lock.redis.internal.replica;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.redis.ReplicaPolicy;
+import dev.holdfast.lock.redis.internal.backend.ReplicaAcknowledgement;
 import dev.holdfast.lock.redis.internal.backend.ScriptedReplicas;
 import dev.holdfast.lock.redis.internal.connection.RedisCalls;
 import dev.holdfast.lock.redis.internal.script.RedisScript;

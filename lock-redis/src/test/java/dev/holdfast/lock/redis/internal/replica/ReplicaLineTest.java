@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.redis.ReplicaPolicy;
 import dev.holdfast.lock.redis.internal.backend.RedisAttempt;
+import dev.holdfast.lock.redis.internal.backend.ReplicaAcknowledgement;
 import dev.holdfast.lock.redis.internal.connection.RedisCalls;
 import dev.holdfast.lock.redis.internal.connection.StubFactory;
 import dev.holdfast.lock.redis.internal.connection.Stubs;

@@ -8,6 +8,7 @@ import static org.awaitility.Awaitility.await;
 import dev.holdfast.lock.redis.Attempts;
 import dev.holdfast.lock.redis.Permissions;
 import dev.holdfast.lock.redis.RedisClusterFixture;
+import dev.holdfast.lock.redis.RedisInternals;
 import dev.holdfast.lock.redis.RedisLocks;
 import dev.holdfast.lock.redis.internal.connection.ConnectionFactory;
 import dev.holdfast.lock.redis.internal.connection.OwnedConnectionFactory;
@@ -128,8 +129,8 @@ final class RedisClusterTest {
             node.command(words.toArray(String[]::new));
         }
         String uri = fixture.uri().replace("redis-cluster://", "redis-cluster://locks:canary-5ecret@");
-        try (LockBackend own = RedisLocks.builder(OwnedConnectionFactory.connect(uri, Duration.ofSeconds(20)))
-                .backend()) {
+        try (LockBackend own = RedisInternals.backend(
+                RedisInternals.builder(OwnedConnectionFactory.connect(uri, Duration.ofSeconds(20))))) {
             Grant grant = Attempts.grant(own, acquisition());
             AcquisitionId waiting = acquisition();
             Ticket ticket = Attempts.busy(own, waiting, 60_000, false, null).ticket();
@@ -209,12 +210,12 @@ final class RedisClusterTest {
         RedisClusterClient client = RedisClusterClient.create("redis://" + node.host() + ":" + node.port());
         try (var connection = client.connect()) {
             for (RedisLocks.Builder builder : List.of(RedisLocks.builder(client), RedisLocks.builder(connection))) {
-                try (LockBackend own = builder.backend()) {
+                try (LockBackend own = RedisInternals.backend(builder)) {
                     release(own, Attempts.grant(own, acquisition()));
                 }
                 assertThat(connection.sync().get("nothing")).isNull();
             }
-            try (LockBackend own = RedisLocks.builder(connection).backend()) {
+            try (LockBackend own = RedisInternals.backend(RedisLocks.builder(connection))) {
                 assertThat(own.info().fifo())
                         .as("without a connection for subscriptions")
                         .isFalse();

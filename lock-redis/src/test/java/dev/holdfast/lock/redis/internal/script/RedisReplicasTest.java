@@ -9,6 +9,7 @@ import static org.awaitility.Awaitility.await;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.redis.Attempts;
 import dev.holdfast.lock.redis.RedisClusterFixture;
+import dev.holdfast.lock.redis.RedisInternals;
 import dev.holdfast.lock.redis.RedisLocks;
 import dev.holdfast.lock.redis.ReplicaPolicy;
 import dev.holdfast.lock.redis.internal.connection.OwnedConnectionFactory;
@@ -180,10 +181,9 @@ final class RedisReplicasTest {
     @Test
     void grantThatComesAfterTheAbandonment_isTakenBack() throws Exception {
         AcquisitionId mine = BackendDriver.newAcquisition("abandoned");
-        try (LockBackend backend = RedisLocks.builder(OwnedConnectionFactory.connect(
+        try (LockBackend backend = RedisInternals.backend(RedisInternals.builder(OwnedConnectionFactory.connect(
                         "redis://" + master.host() + ":" + master.port(), Duration.ofSeconds(20)))
-                .replicas(2, Duration.ofSeconds(60), ReplicaPolicy.REFUSE)
-                .backend()) {
+                .replicas(2, Duration.ofSeconds(60), ReplicaPolicy.REFUSE))) {
             pair(backend);
             CompletableFuture<AcquireResult> attempt;
             two.process().pause();
@@ -213,9 +213,8 @@ final class RedisReplicasTest {
     void connectionThatBreaksBeforeTheReplicasHaveAnswered_provesNothing() throws Exception {
         AcquisitionId mine = BackendDriver.newAcquisition("broken");
         try (RedisClient client = RedisClient.create("redis://" + master.host() + ":" + master.port());
-                LockBackend backend = RedisLocks.builder(client)
-                        .replicas(2, Duration.ofSeconds(5), ReplicaPolicy.REFUSE)
-                        .backend()) {
+                LockBackend backend = RedisInternals.backend(
+                        RedisLocks.builder(client).replicas(2, Duration.ofSeconds(5), ReplicaPolicy.REFUSE))) {
             pair(backend);
             one.process().pause();
             two.process().pause();
@@ -239,9 +238,8 @@ final class RedisReplicasTest {
     void serverThatHangsBeforeTheReplicasHaveAnswered_provesNothing() throws Exception {
         AcquisitionId mine = BackendDriver.newAcquisition("hung");
         try (RedisClient client = RedisClient.create("redis://" + master.host() + ":" + master.port());
-                LockBackend backend = RedisLocks.builder(client)
-                        .replicas(2, Duration.ofSeconds(2), ReplicaPolicy.REFUSE)
-                        .backend()) {
+                LockBackend backend = RedisInternals.backend(
+                        RedisLocks.builder(client).replicas(2, Duration.ofSeconds(2), ReplicaPolicy.REFUSE))) {
             pair(backend);
             one.process().pause();
             two.process().pause();
@@ -274,10 +272,9 @@ final class RedisReplicasTest {
     }
 
     private static LockBackend backend(FaultProxy proxy, Duration wait) {
-        return RedisLocks.builder(OwnedConnectionFactory.connect(
+        return RedisInternals.backend(RedisInternals.builder(OwnedConnectionFactory.connect(
                         "redis://" + proxy.host() + ":" + proxy.port(), Duration.ofSeconds(20)))
-                .replicas(2, wait, ReplicaPolicy.REFUSE)
-                .backend();
+                .replicas(2, wait, ReplicaPolicy.REFUSE));
     }
 
     @Test
@@ -355,10 +352,9 @@ final class RedisReplicasTest {
     @Test
     void cluster_waitsOnTheNodeOfTheKey() throws Exception {
         try (RedisClusterFixture cluster = new RedisClusterFixture();
-                LockBackend backend = RedisLocks.builder(
-                                OwnedConnectionFactory.connect(cluster.uri(), Duration.ofSeconds(20)))
-                        .replicas(1, WAIT, ReplicaPolicy.REFUSE)
-                        .backend()) {
+                LockBackend backend = RedisInternals.backend(
+                        RedisInternals.builder(OwnedConnectionFactory.connect(cluster.uri(), Duration.ofSeconds(20)))
+                                .replicas(1, WAIT, ReplicaPolicy.REFUSE))) {
             for (int i = 0; i < 10; i++) {
                 AcquisitionId acquisition = BackendDriver.newAcquisition("n" + i);
                 RedisServer node = cluster.master(RedisKeys.of("holdfast", acquisition.name()));
@@ -383,10 +379,9 @@ final class RedisReplicasTest {
     }
 
     private LockBackend backend(int replicas, ReplicaPolicy policy, Duration wait) {
-        return RedisLocks.builder(OwnedConnectionFactory.connect(
+        return RedisInternals.backend(RedisInternals.builder(OwnedConnectionFactory.connect(
                         "redis://" + master.host() + ":" + master.port(), Duration.ofSeconds(20)))
-                .replicas(replicas, wait, policy)
-                .backend();
+                .replicas(replicas, wait, policy));
     }
 
     /** Replicas that have just begun, or go on after a pause, may be late at first. */

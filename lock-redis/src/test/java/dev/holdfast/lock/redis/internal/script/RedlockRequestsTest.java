@@ -5,7 +5,7 @@ import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.TIMEOUT_M
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.HolderInfo;
-import dev.holdfast.lock.redis.RedisLocks;
+import dev.holdfast.lock.redis.RedisInternals;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.BackendInfo;
@@ -199,9 +199,8 @@ final class RedlockRequestsTest extends ThreeMasters {
                 .containsExactly("redlock", 100L, 200L, 400L);
         assertThat(List.<Object>of(info.expiring(), info.fifo(), info.ordered(), info.handsOver(), info.listing()))
                 .containsExactly(true, false, false, false, false);
-        BackendInfo polling = RedisLocks.redlockOf(List.copyOf(masters))
-                .polling(Duration.ofMillis(30), Duration.ofMillis(90))
-                .backend()
+        BackendInfo polling = RedisInternals.backend(RedisInternals.redlockOf(List.copyOf(masters))
+                        .polling(Duration.ofMillis(30), Duration.ofMillis(90)))
                 .info();
         assertThat(List.of(polling.pollMinMillis(), polling.pollMaxMillis())).containsExactly(30L, 90L);
     }

@@ -4,7 +4,7 @@ import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.IDENTITY;
 import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.TIMEOUT_MILLIS;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.lock.redis.RedisLocks;
+import dev.holdfast.lock.redis.RedisInternals;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
@@ -28,7 +28,7 @@ abstract class ThreeMasters {
     static final long DRIFT_MILLIS = 102;
 
     final List<ScriptedMaster> masters = List.of(new ScriptedMaster(), new ScriptedMaster(), new ScriptedMaster());
-    final LockBackend backend = RedisLocks.redlockOf(List.copyOf(masters)).backend();
+    final LockBackend backend = RedisInternals.backend(RedisInternals.redlockOf(List.copyOf(masters)));
     final AcquisitionId mine = BackendDriver.newAcquisition("n");
     final String owner = mine.owner().toString();
 

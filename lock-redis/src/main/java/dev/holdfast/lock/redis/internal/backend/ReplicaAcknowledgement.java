@@ -1,4 +1,4 @@
-package dev.holdfast.lock.redis.internal.replica;
+package dev.holdfast.lock.redis.internal.backend;
 
 import dev.holdfast.lock.redis.ReplicaPolicy;
 

@@ -1,6 +1,5 @@
-package dev.holdfast.lock.redis;
+package dev.holdfast.lock.redis.internal.backend;
 
-import dev.holdfast.lock.redis.internal.replica.ReplicaAcknowledgement;
 import org.jspecify.annotations.Nullable;
 
 /**
