@@ -41,6 +41,7 @@ public final class BoundedExecutor implements AutoCloseable {
     private static final int HOLD_THREADS = 2;
 
     private final Connections connections;
+    private final DatabaseDialect dialect;
     private final TransactionRunner session;
     private final boolean interruptible;
     private final ExecutorService executor = Threads.atMost(THREADS, "holdfast-jdbc-");
@@ -50,6 +51,7 @@ public final class BoundedExecutor implements AutoCloseable {
 
     public BoundedExecutor(Connections connections, DatabaseDialect dialect) {
         this.connections = connections;
+        this.dialect = dialect;
         this.session = new TransactionRunner(dialect);
         this.interruptible = dialect.toleratesInterrupts();
     }
@@ -88,7 +90,7 @@ public final class BoundedExecutor implements AutoCloseable {
         if (interruptible && connections.keepsDeadline(timeoutMillis)) {
             try (Connection connection = connect.run()) {
                 if (TransactionRunner.millisLeft(deadlineNanos) >= MIN_STATEMENT_MILLIS) {
-                    return around.run(() -> session.run(connection, deadlineNanos, work));
+                    return around.run(() -> on(connection, deadlineNanos, work));
                 }
             }
         }
@@ -108,7 +110,16 @@ public final class BoundedExecutor implements AutoCloseable {
             if (System.nanoTime() - deadlineNanos >= 0) {
                 throw new SQLTransientConnectionException("the pool had no connection in time", "08000");
             }
-            return around.run(() -> session.run(connection, statementNanos, work));
+            return around.run(() -> on(connection, statementNanos, work));
+        }
+    }
+
+    private <T> T on(Connection connection, long deadlineNanos, SqlWork<T> work) throws SQLException {
+        Runnable restore = connections.prepare(connection, dialect);
+        try {
+            return session.run(connection, deadlineNanos, work);
+        } finally {
+            restore.run();
         }
     }
 

@@ -3,6 +3,7 @@ package dev.holdfast.lock.jdbc.internal.connection;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import com.zaxxer.hikari.HikariPoolMXBean;
+import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialect;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.concurrent.TimeUnit;
@@ -32,6 +33,7 @@ public final class Connections implements AutoCloseable {
     private final ReentrantLock lock = new ReentrantLock();
     private @Nullable HikariDataSource spare;
     private boolean closed;
+    private volatile boolean pooledByProxy;
 
     private Connections(DataSource dataSource, boolean shared, long timeoutMillis) {
         this.dataSource = dataSource;
@@ -56,6 +58,20 @@ public final class Connections implements AutoCloseable {
         } catch (SQLException e) {
             return null;
         }
+    }
+
+    /** Notes that a proxy pools the connections to the server; see {@link DatabaseDialect#isPooledByProxy}. */
+    void notePooledByProxy() {
+        pooledByProxy = true;
+    }
+
+    /**
+     * Prepares a connection for statements of this client.
+     *
+     * @return what restores its settings
+     */
+    public Runnable prepare(Connection connection, DatabaseDialect dialect) throws SQLException {
+        return pooledByProxy ? dialect.withoutStatementNames(connection) : () -> {};
     }
 
     public DataSource dataSource() {

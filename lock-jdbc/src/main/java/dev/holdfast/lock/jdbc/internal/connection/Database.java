@@ -86,6 +86,9 @@ public final class Database implements AutoCloseable {
             dialect = first.run(millisLeft(deadlineNanos), connection -> {
                 DatabaseDialect found = DatabaseDialects.of(connection.getMetaData());
                 found.requireSafeServer(connection, request.strategy());
+                if (found.isPooledByProxy(connection)) {
+                    connections.notePooledByProxy();
+                }
                 return found;
             });
         } catch (SQLException e) {

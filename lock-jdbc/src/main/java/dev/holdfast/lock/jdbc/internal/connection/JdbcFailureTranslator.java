@@ -64,6 +64,10 @@ public final class JdbcFailureTranslator {
                 new Remedy.Configuration(
                         database + " refuses the statement" + seen,
                         "check its version and the table's columns against the schema file");
+            case SHARED_NAMES ->
+                new Remedy.Unavailable(
+                        database + " had another statement under the name of this one" + seen,
+                        "where a proxy pools transactions, such as PgBouncer, set the driver's parameter prepareThreshold=0");
             case CONFLICT ->
                 new Remedy.Unavailable(
                         "other transactions of " + database + " conflicted with every attempt" + seen,

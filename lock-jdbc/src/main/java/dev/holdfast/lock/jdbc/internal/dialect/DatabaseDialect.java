@@ -292,6 +292,23 @@ public abstract class DatabaseDialect {
         return null;
     }
 
+    /**
+     * Whether a proxy between driver and server may execute the statements of one connection on several sessions of the
+     * server, which other connections use as well.
+     */
+    public boolean isPooledByProxy(Connection connection) throws SQLException {
+        return false;
+    }
+
+    /**
+     * Lets the driver send statements without names, which sessions would keep. Sends nothing.
+     *
+     * @return what restores the setting
+     */
+    public Runnable withoutStatementNames(Connection connection) throws SQLException {
+        return () -> {};
+    }
+
     // Locks of the caller's transaction
 
     /**

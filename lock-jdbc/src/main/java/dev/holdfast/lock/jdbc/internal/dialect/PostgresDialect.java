@@ -262,6 +262,30 @@ final class PostgresDialect extends DatabaseDialect {
         }
     }
 
+    /** A proxy such as PgBouncer gives each of its clients a number of its own, which is not that of a server's process. */
+    @Override
+    public boolean isPooledByProxy(Connection connection) throws SQLException {
+        if (!connection.isWrapperFor(PGConnection.class)) {
+            return false;
+        }
+        try (Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery("SELECT pg_catalog.pg_backend_pid()")) {
+            return rows.next()
+                    && rows.getInt(1) != connection.unwrap(PGConnection.class).getBackendPID();
+        }
+    }
+
+    @Override
+    public Runnable withoutStatementNames(Connection connection) throws SQLException {
+        if (!connection.isWrapperFor(PGConnection.class)) {
+            return () -> {};
+        }
+        PGConnection driver = connection.unwrap(PGConnection.class);
+        int before = driver.getPrepareThreshold();
+        driver.setPrepareThreshold(0);
+        return () -> driver.setPrepareThreshold(before);
+    }
+
     @Override
     public boolean liftsReadOnlyInTransaction() {
         return true;

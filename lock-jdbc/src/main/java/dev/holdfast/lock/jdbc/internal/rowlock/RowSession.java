@@ -42,6 +42,7 @@ public final class RowSession {
     private final Connection connection;
     private final DatabaseDialect dialect;
     private final RowStatements sql;
+    private final Runnable restore;
     private final boolean readOnly;
     private final boolean autoCommit;
     private final int networkTimeoutMillis;
@@ -63,6 +64,7 @@ public final class RowSession {
         this.connection = connection;
         this.dialect = dialect;
         this.sql = sql;
+        restore = connections.prepare(connection, dialect);
         networkTimeoutMillis = connection.getNetworkTimeout();
         patience(deadlineNanos);
         readOnly = connection.isReadOnly();
@@ -248,6 +250,7 @@ public final class RowSession {
                 connection.setReadOnly(true);
             }
             connection.setNetworkTimeout(Runnable::run, networkTimeoutMillis);
+            restore.run();
             connection.close();
         } catch (SQLException e) {
             discard();

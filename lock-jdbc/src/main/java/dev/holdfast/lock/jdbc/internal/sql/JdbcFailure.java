@@ -27,6 +27,8 @@ public enum JdbcFailure {
     CLOSED,
     /** Another process has the files of an H2 database. */
     IN_USE,
+    /** PostgreSQL: the name of a prepared statement is that of another connection, or of none. */
+    SHARED_NAMES,
     /** A number exceeds its type, as a token does that was drawn from a sequence behind its table. */
     OUT_OF_RANGE,
     /** The statement itself is refused: the table has another shape, or the version is not supported. */
@@ -80,6 +82,8 @@ public enum JdbcFailure {
             case "25006" -> READ_ONLY;
             case "S1009" -> String.valueOf(e.getMessage()).contains("read-only") ? READ_ONLY : UNAVAILABLE;
             case "42P01", "42703", "42S02", "42S22", "42S03", "42S04", "3F000" -> NO_TABLE;
+            case "42P05", "26000" -> SHARED_NAMES;
+            case "08P01" -> String.valueOf(e.getMessage()).contains("prepared statement") ? SHARED_NAMES : UNAVAILABLE;
             case "22003" -> OUT_OF_RANGE;
             case "42501" -> NO_PERMISSION;
             case "3D000" -> NO_ACCESS;

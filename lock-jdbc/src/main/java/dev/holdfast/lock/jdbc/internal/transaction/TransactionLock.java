@@ -16,7 +16,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
-import java.util.Set;
+import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
@@ -45,8 +45,8 @@ public final class TransactionLock {
     private static final int RECORD_CHANGED = 1020;
     private static final TableName TABLE = new TableName("holdfast_transaction");
 
-    /** The addresses whose server and table were checked. */
-    private static final Set<String> CHECKED = ConcurrentHashMap.newKeySet();
+    /** The addresses whose server and table were checked, and whether a proxy pools their connections. */
+    private static final Map<String, Boolean> CHECKED = new ConcurrentHashMap<>();
 
     private static final int MAX_CHECKED = 1_000;
 
@@ -56,7 +56,7 @@ public final class TransactionLock {
         return lock(connection, name, wait, CHECKED);
     }
 
-    static long lock(Connection connection, String name, Duration wait, Set<String> checked) {
+    static long lock(Connection connection, String name, Duration wait, Map<String, Boolean> checked) {
         LockName.requireValid(name);
         if (wait.isNegative()) {
             throw new IllegalArgumentException(
@@ -71,10 +71,7 @@ public final class TransactionLock {
             DatabaseDialect dialect = DatabaseDialects.of(connection.getMetaData());
             dialect.requireLockable(connection, "lock '" + LockName.printable(name) + "': ", wait);
             try {
-                long token = dialect.lockUntilCommit(
-                        connection, LockName.utf8(name), Math.min(wait.toMillis(), Integer.MAX_VALUE));
-                requireSafe(connection, dialect, checked);
-                return token;
+                return lock(connection, name, wait, dialect, checked);
             } catch (SQLException e) {
                 throw explained(name, wait, dialect, e);
             }
@@ -87,18 +84,28 @@ public final class TransactionLock {
     }
 
     /**
-     * Checks server and table once for each address. It comes after the lock, since a query before it could take the
+     * Checks server and table once for each address. That comes after the lock, since a query before it could take the
      * transaction's snapshot.
      */
-    private static void requireSafe(Connection connection, DatabaseDialect dialect, Set<String> checked)
+    private static long lock(
+            Connection connection, String name, Duration wait, DatabaseDialect dialect, Map<String, Boolean> checked)
             throws SQLException {
         String address = String.valueOf(connection.getMetaData().getURL());
-        if (!checked.contains(address)) {
-            dialect.requireSafeForTransactions(connection);
-            TableCheck.require(connection, dialect, TABLE, List.of("name"));
-            if (checked.size() < MAX_CHECKED) {
-                checked.add(address);
+        Boolean pooledByProxy = checked.get(address);
+        Runnable restore = Boolean.TRUE.equals(pooledByProxy) ? dialect.withoutStatementNames(connection) : () -> {};
+        try {
+            long token = dialect.lockUntilCommit(
+                    connection, LockName.utf8(name), Math.min(wait.toMillis(), Integer.MAX_VALUE));
+            if (pooledByProxy == null) {
+                dialect.requireSafeForTransactions(connection);
+                TableCheck.require(connection, dialect, TABLE, List.of("name"));
+                if (checked.size() < MAX_CHECKED) {
+                    checked.put(address, dialect.isPooledByProxy(connection));
+                }
             }
+            return token;
+        } finally {
+            restore.run();
         }
     }
 

@@ -64,6 +64,12 @@ final class JdbcFailureTranslatorTest {
         "08004, 0, NO_ACCESS",
         "08004, 1040, UNAVAILABLE",
         "HY000, 90020, IN_USE",
+        "42P05, 0, SHARED_NAMES",
+        "26000, 0, SHARED_NAMES",
+        "08P01, 0, UNAVAILABLE",
+        "22003, 0, OUT_OF_RANGE",
+        "22001, 1690, OUT_OF_RANGE",
+        "HY000, 90036, NO_TABLE",
         "42601, 0, REFUSED",
         "0A000, 0, REFUSED",
         "22001, 0, REFUSED",
@@ -93,6 +99,10 @@ final class JdbcFailureTranslatorTest {
             assertThat(JdbcFailure.of(new SQLException(said, "08003"))).isEqualTo(JdbcFailure.UNAVAILABLE);
             assertThat(JdbcFailure.of(new SQLException(said, null, 1))).isEqualTo(JdbcFailure.UNAVAILABLE);
         }
+        assertThat(JdbcFailure.of(new SQLException(
+                        "ERROR: bind message supplies 3 parameters, but prepared statement \"S_2\" requires 5",
+                        "08P01")))
+                .isEqualTo(JdbcFailure.SHARED_NAMES);
         assertThat(JdbcFailure.of(new SQLException("pool: this connection is closed")))
                 .isEqualTo(JdbcFailure.UNAVAILABLE);
         assertThat(JdbcFailure.of(new SQLInvalidAuthorizationSpecException("no")))

@@ -16,7 +16,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
-import java.util.Set;
+import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -28,7 +28,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** What each database is asked for a lock in a transaction, in which order, and what its refusals are called. */
 final class TransactionLockAnswersTest {
     private static final String NAME = "account/7";
-    private static final Set<String> CHECKED = Set.of("null");
+    private static final Map<String, Boolean> CHECKED = Map.of("null", false);
     private static final String LOCK = "INSERT INTO holdfast_transaction";
 
     private static Connection transaction(RecordedDb db) throws SQLException {
