@@ -11,12 +11,15 @@ import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.RenewResult;
 import io.lettuce.core.cluster.SlotHash;
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -64,16 +67,36 @@ final class RedisRenewal {
         return told;
     }
 
-    /** Splits grants, by their positions, into what one command can carry: locks held alone, or shares and permits. */
+    /**
+     * Splits grants, by their positions, into what one command can carry: locks held alone, or shares and permits. Those of one
+     * lock follow each other by token, which is the order of the state's lines: so the script reads and writes each state once.
+     */
     private List<List<Integer>> parts(List<Grant> grants) {
-        Map<Integer, List<Integer>> parts = new LinkedHashMap<>();
+        Map<Integer, List<Integer>> together = new LinkedHashMap<>();
         for (int i = 0; i < grants.size(); i++) {
-            String lockKey = stateKey(grants.get(i));
-            int part = cluster ? SlotHash.getSlot(lockKey) : i / RENEWALS_A_COMMAND;
+            int slot = cluster ? SlotHash.getSlot(stateKey(grants.get(i))) : 0;
             int script = isAlone(grants.get(i)) ? 0 : 1;
-            parts.computeIfAbsent(2 * part + script, key -> new ArrayList<>()).add(i);
+            together.computeIfAbsent(2 * slot + script, key -> new ArrayList<>())
+                    .add(i);
         }
-        return List.copyOf(parts.values());
+        List<List<Integer>> parts = new ArrayList<>();
+        for (List<Integer> all : together.values()) {
+            if (!isAlone(grants.get(all.get(0)))) {
+                all.sort(Comparator.<Integer, String>comparing(
+                                i -> grants.get(i).acquisition().name())
+                        .thenComparing(i -> grants.get(i).token()));
+            }
+            for (int from = 0; from < all.size(); from += RENEWALS_A_COMMAND) {
+                parts.add(all.subList(from, Math.min(all.size(), from + RENEWALS_A_COMMAND)));
+            }
+        }
+        return parts;
+    }
+
+    private Collection<List<Integer>> byKey(List<Grant> grants, List<Integer> part) {
+        return part.stream()
+                .collect(Collectors.groupingBy(i -> stateKey(grants.get(i)), LinkedHashMap::new, Collectors.toList()))
+                .values();
     }
 
     private static boolean isAlone(Grant grant) {
@@ -95,10 +118,13 @@ final class RedisRenewal {
         RedisScript script = isAlone(grants.get(part.get(0))) ? RedisScript.RENEW : RedisDemandScripts.RENEW;
         return calls.script(script, lockKeys.toArray(String[]::new), args.toArray(String[]::new), timeoutMillis)
                 .<CompletableFuture<Void>>handle((reply, failure) -> {
-                    if (failure != null && part.size() > 1 && !RedisFailures.isAnyKeyRefused(failure)) {
-                        return CompletableFuture.allOf(part.stream()
-                                .map(one -> renew(grants, List.of(one), results, timeoutMillis))
-                                .toArray(CompletableFuture[]::new));
+                    if (failure != null && !RedisFailures.isAnyKeyRefused(failure)) {
+                        Collection<List<Integer>> keys = byKey(grants, part);
+                        if (keys.size() > 1) {
+                            return CompletableFuture.allOf(keys.stream()
+                                    .map(key -> renew(grants, key, results, timeoutMillis))
+                                    .toArray(CompletableFuture[]::new));
+                        }
                     }
                     for (int k = 0; k < part.size(); k++) {
                         Grant grant = grants.get(part.get(k));

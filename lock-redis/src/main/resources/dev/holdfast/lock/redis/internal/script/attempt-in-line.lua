@@ -85,7 +85,11 @@ if fits then
   local slot = 0
   if want == 'p' then
     slot = r.free
-    while string.find(r.lines, '\t' .. slot .. '\t', 1, true) do slot = slot + 1 end
+    if string.find(r.lines, '\t' .. slot .. '\t', 1, true) then
+      local taken = {}
+      for other in string.gmatch(r.lines, SLOT) do taken[other] = true end
+      while taken[string.format('%d', slot)] do slot = slot + 1 end
+    end
     r.free = slot + 1
   end
   r.last, r.count, r.sum = token, r.count + 1, r.sum + permits

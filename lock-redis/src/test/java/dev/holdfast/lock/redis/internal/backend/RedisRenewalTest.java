@@ -90,14 +90,14 @@ final class RedisRenewalTest {
             grants.add(i % 50 == 0 ? share("n" + i) : lock("n" + i));
         }
         CompletableFuture<List<RenewResult>> renewed = renew(grants);
-        assertThat(server.asked).extracting(asked -> asked.keys().size()).containsExactly(2, 98, 2, 98, 1);
+        assertThat(server.asked).extracting(asked -> asked.keys().size()).containsExactly(5, 100, 96);
         assertThat(server.asked)
                 .extracting(asked -> asked.script().name())
-                .containsExactly("renew-in-line", "renew", "renew-in-line", "renew", "renew-in-line");
-        assertThat(names(0)).containsExactly("n0", "n50");
-        assertThat(names(1)).startsWith("n1", "n2").endsWith("n98", "n99");
-        assertThat(names(4)).containsExactly("n200");
-        for (int i = 0; i < 4; i++) {
+                .containsExactly("renew-in-line", "renew", "renew");
+        assertThat(names(0)).containsExactly("n0", "n100", "n150", "n200", "n50");
+        assertThat(names(1)).startsWith("n1", "n2").endsWith("n101", "n102");
+        assertThat(names(2)).startsWith("n103", "n104").endsWith("n198", "n199");
+        for (int i = 1; i < 3; i++) {
             give(
                     i,
                     IntStream.range(0, server.asked.get(i).keys().size())
@@ -105,7 +105,7 @@ final class RedisRenewalTest {
                             .toArray());
         }
         assertThat(renewed).as("while one is open").isNotDone();
-        give(4, 0L);
+        give(0, 1L, 1L, 1L, 0L, 1L);
 
         assertThat(done(renewed).subList(0, 200)).containsOnly(new RenewResult.Renewed(30_000));
         assertThat(done(renewed).get(200)).isInstanceOf(RenewResult.Lost.class);
@@ -131,15 +131,50 @@ final class RedisRenewalTest {
     @Test
     void inACluster_eachSlotHasACommand() {
         server = new ScriptedMaster(true);
+        String same = twoOfASlot()[1];
+        renew(List.of(lock("a"), lock("b"), share("a"), lock(same)));
+        assertThat(List.of(names(0), names(1), names(2)))
+                .containsExactly(List.of("a", same), List.of("b"), List.of("a"));
+    }
+
+    private static String[] twoOfASlot() {
         int slot = SlotHash.getSlot("p:{a}");
         String same = IntStream.iterate(0, i -> i + 1)
                 .mapToObj(i -> "a" + i)
                 .filter(name -> SlotHash.getSlot("p:{" + name + "}") == slot)
                 .findFirst()
                 .orElseThrow();
-        renew(List.of(lock("a"), lock("b"), share("a"), lock(same)));
-        assertThat(List.of(names(0), names(1), names(2)))
-                .containsExactly(List.of("a", same), List.of("b"), List.of("a"));
+        return new String[] {"a", same};
+    }
+
+    @Test
+    void permitsOfOneName_followEachOtherByToken_andAreRefusedTogether() {
+        List<Grant> grants = List.of(permit("b", 3), permit("a", 5), permit("b", 2), permit("a", 1));
+        CompletableFuture<List<RenewResult>> renewed = renew(grants);
+        assertThat(names(0)).containsExactly("a", "a", "b", "b");
+        assertThat(server.asked.get(0).args())
+                .filteredOn(arg -> arg.length() == 1)
+                .containsExactly("1", "5", "2", "3");
+        refuse(0, "WRONGTYPE made up by the test");
+        assertThat(List.of(names(1), names(2))).containsExactly(List.of("a", "a"), List.of("b", "b"));
+        refuse(1, "WRONGTYPE made up by the test");
+        give(2, 0L, 1L);
+        assertThat(server.asked).hasSize(3);
+        assertThat(done(renewed).get(0)).isEqualTo(new RenewResult.Renewed(30_000));
+        assertThat(done(renewed).get(1)).isInstanceOf(RenewResult.Unknown.class);
+        assertThat(done(renewed).get(2)).isInstanceOf(RenewResult.Lost.class);
+        assertThat(done(renewed).get(3)).isInstanceOf(RenewResult.Unknown.class);
+    }
+
+    private static Grant permit(String name, long token) {
+        return new Grant(new AcquisitionId(name, OwnerId.random(), new Demand.Permits(1, 9)), token, 30_000, 1, null);
+    }
+
+    @Test
+    void inACluster_aSlotWithManyGrants_hasACommandForEachHundred() {
+        server = new ScriptedMaster(true);
+        renew(IntStream.range(0, 250).mapToObj(i -> permit("a", i + 1)).toList());
+        assertThat(server.asked).extracting(asked -> asked.keys().size()).containsExactly(100, 100, 50);
     }
 
     @Test
@@ -179,7 +214,8 @@ final class RedisRenewalTest {
     @Test
     void refusedWhileTheirSlotMoves_goOneByOne_once() {
         server = new ScriptedMaster(true);
-        CompletableFuture<List<RenewResult>> renewed = renew(List.of(lock("a"), lock("a")));
+        String[] names = twoOfASlot();
+        CompletableFuture<List<RenewResult>> renewed = renew(List.of(lock(names[0]), lock(names[1])));
         refuse(0, "TRYAGAIN made up by the test");
         assertThat(server.asked).extracting(asked -> asked.keys().size()).containsExactly(2, 1, 1);
         give(2, 1L);

@@ -31,12 +31,12 @@
 -- Limit: the limit of the permits, for a day after its last use
 --
 -- Needs: nothing
--- Gives: STATE, KEPT, GRANTED, FREED, RECORD, RECORDED, HOLDER, HOLDING, SPAN, ENTRY, WAITS, TAKES, ASKS
+-- Gives: STATE, KEPT, GRANTED, FREED, RECORD, RECORDED, HOLDER, HOLDING, SPAN, SLOT, ENTRY, WAITS, TAKES, ASKS
 
 local STATE = '^([0-3]) (%S+) (%d+) (%d+) (%S+) '
 local KEPT, GRANTED, FREED = '%s %s %s %.0f %s %s', '%s %s %s %.0f %s %.0f %.0f %s', '%s - 0 %.0f %s '
 local RECORD, RECORDED = '^([sp]) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+)()', '%s + %s %.0f %s %s %d %d %d %.0f %.0f %d'
 local HOLDER, HOLDING = '\t(%d+)\t(%d+) (%d+) %d+ (%d+) (.*)$', '\n%s\t%d\t%d %.0f %.0f %.0f '
-local SPAN = '\t(%d+)\t(%d+) %d+ (%d+) '
+local SPAN, SLOT = '\t(%d+)\t(%d+) %d+ (%d+) ', '\t(%d+)\t'
 local ENTRY, WAITS = '^(%d+) ([PpSs-]) (%x+)(.*)$', '%.0f %s %s%s'
 local TAKES, ASKS = '^ x (%d+) (%d+) (.*)$', '^ ([sp]) (%d+) (%d+)$'

@@ -1,7 +1,8 @@
 -- The record of shares and permits.
 --
 -- read(key) is the state as a table, with the fields of the record if there is one; nil for foreign content. find(r, id) is the holder
--- with that owner id, or nil. put(r, from, to, holder, ends) replaces that part of the lines by a holder's. write(key, r, memory,
+-- with that owner id, or nil; find(r, id, after) looks only there and behind. lineOf(r, holder, ends) is a holder's line.
+-- put(r, from, to, holder, ends) replaces that part of the lines by a holder's. write(key, r, memory,
 -- keeps) stores the record; `keeps` for what must succeed although the server's memory is full.
 --
 -- Times are ms on a time line of the record's own. The key lives until `latest` and `memory` ms more, so what is left of its life says
@@ -9,7 +10,7 @@
 -- lease is over, so nothing is swept. `free` is no higher than the lowest free slot.
 --
 -- Needs: left, STATE, RECORD, RECORDED, HOLDER, HOLDING, SPAN
--- Gives: sweep, read, find, put, write
+-- Gives: sweep, read, find, lineOf, put, write
 
 local function sweep(r)
   local kept, latest = {}, r.now
@@ -52,9 +53,9 @@ local function read(key)
   end
   return r
 end
-local function find(r, id)
+local function find(r, id, after)
   if r.who ~= '+' then return nil end
-  local from = string.find(r.lines, '\n' .. id .. '\t', 1, true)
+  local from = string.find(r.lines, '\n' .. id .. '\t', after or 1, true)
   if not from then return nil end
   local to = (string.find(r.lines, '\n', from + 1, true) or #r.lines + 1) - 1
   local slot, permits, token, round, rest =
@@ -62,12 +63,12 @@ local function find(r, id)
   return {from = from, to = to, id = id, slot = tonumber(slot), permits = tonumber(permits),
           token = tonumber(token), round = tonumber(round), rest = rest}
 end
-local function put(r, from, to, holder, ends)
-  r.lines = string.sub(r.lines, 1, from - 1)
-      .. string.format(HOLDING,
-                       holder.id, holder.slot, holder.permits, holder.token, ends, holder.round)
-      .. holder.rest .. string.sub(r.lines, to + 1)
+local function lineOf(r, holder, ends)
   r.bound, r.latest = math.min(r.bound, ends), math.max(r.latest, ends)
+  return string.format(HOLDING, holder.id, holder.slot, holder.permits, holder.token, ends, holder.round) .. holder.rest
+end
+local function put(r, from, to, holder, ends)
+  r.lines = string.sub(r.lines, 1, from - 1) .. lineOf(r, holder, ends) .. string.sub(r.lines, to + 1)
 end
 local function write(key, r, memory, keeps)
   local life = r.latest - r.now + memory
