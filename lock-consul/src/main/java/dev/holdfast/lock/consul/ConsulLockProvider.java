@@ -11,9 +11,9 @@ import dev.holdfast.lock.consul.internal.http.ConsulHttp;
 import dev.holdfast.lock.consul.internal.http.Deadline;
 import dev.holdfast.lock.consul.internal.http.OwnHttpClient;
 import dev.holdfast.lock.consul.internal.http.PemFiles;
-import dev.holdfast.lock.consul.internal.http.Reply;
-import dev.holdfast.lock.consul.internal.http.Unchecked;
 import dev.holdfast.lock.consul.internal.session.ConsulKeys;
+import dev.holdfast.lock.consul.internal.session.SessionPool;
+import dev.holdfast.lock.consul.internal.session.Transaction;
 import dev.holdfast.lock.spi.support.Answers;
 import dev.holdfast.lock.spi.support.ConnectDiagnosis;
 import dev.holdfast.lock.spi.support.Greeting;
@@ -65,8 +65,7 @@ public final class ConsulLockProvider implements LockProvider {
         Optional<Duration> sessionTtlMin = address.time("session-ttl-min");
         OwnHttpClient own = new OwnHttpClient(options.requestTimeout(), tls(address));
         String token = address.token();
-        ConsulConnection connection =
-                new ConsulConnection(own.client(), address.agents(), token == null ? null : () -> token, own::close);
+        ConsulConnection connection = own.to(address.agents(), token == null ? null : () -> token);
         try {
             ConsulLocks.Builder builder =
                     ConsulLocks.builder(connection).options(options).prefix(prefix);
@@ -93,26 +92,31 @@ public final class ConsulLockProvider implements LockProvider {
         }
     }
 
+    /** Names the limit of connections where the agent closes one at once. */
+    private static RuntimeException explained(RuntimeException explanation, Exception failure) {
+        return explanation instanceof LockUnavailableException && ConsulFailures.isClosed(failure)
+                ? new LockUnavailableException(
+                        explanation.getMessage() + "; " + ConsulFailures.LIMIT, explanation.getCause())
+                : explanation;
+    }
+
     /** Reads one key, so that a wrong token or an unreachable agent is reported now. All agents share the time. */
     private static void probe(ConsulConnection connection, ConsulUri address, String prefix, long timeoutMillis) {
-        String key = ConsulKeys.path(new ConsulKeys(prefix).epoch("probe"));
-        ConsulHttp http = new ConsulHttp(connection);
+        ConsulKeys keys = new ConsulKeys(prefix);
+        SessionPool requests = new SessionPool(new ConsulHttp(connection), keys, null);
+        Transaction read = new Transaction().checkIndex(keys.epoch("probe"), 0);
         long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
         try (ConnectDiagnosis diagnosis =
                 new ConnectDiagnosis(address.target(), LEADER, ConsulFailures.TRANSLATOR, deadlineNanos)) {
             for (int left = connection.agents().size(); ; left--) {
                 long millis = Math.max(1, TimeUnit.NANOSECONDS.toMillis(deadlineNanos - System.nanoTime()) / left);
                 try {
-                    Answers.get(
-                            http.get(key, Deadline.in(millis))
-                                    .thenApply(reply -> Unchecked.run(() -> reply.expect(Reply.OK, Reply.NOT_FOUND))),
-                            millis,
-                            TimeUnit.MILLISECONDS);
+                    Answers.get(requests.transact(read, true, Deadline.in(millis)), millis, TimeUnit.MILLISECONDS);
                     return;
                 } catch (ExecutionException | TimeoutException e) {
                     boolean lasting = ConsulFailures.TRANSLATOR.translate("", e) instanceof LockConfigurationException;
                     if (lasting || left == 1) {
-                        throw diagnosis.explain(e);
+                        throw explained(diagnosis.explain(e), e);
                     }
                 } catch (InterruptedException e) {
                     Thread.currentThread().interrupt();

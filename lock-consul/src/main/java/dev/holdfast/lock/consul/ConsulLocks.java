@@ -61,29 +61,25 @@ public final class ConsulLocks {
                         "an agent's address is not like http://127.0.0.1:8500, with http or https, host and port alone");
             }
         }
-        return new Builder(client, List.of(agents), null, () -> {});
+        return new Builder(new ConsulConnection(client, List.of(agents), null, () -> {}));
     }
 
     static Builder builder(ConsulConnection connection) {
-        return new Builder(connection.client(), connection.agents(), connection.token(), connection.closer());
+        return new Builder(connection);
     }
 
     /** Builds a {@link LockClient}; each value may be set once. Not thread-safe. */
     public static final class Builder {
-        private final HttpClient client;
-        private final List<URI> agents;
-        private final Runnable closer;
+        private final ConsulConnection connection;
         private @Nullable Supplier<String> token;
         private @Nullable LockClientOptions options;
         private @Nullable String prefix;
         private @Nullable Duration lockDelay;
         private @Nullable Duration sessionTtlMin;
 
-        private Builder(HttpClient client, List<URI> agents, @Nullable Supplier<String> token, Runnable closer) {
-            this.client = client;
-            this.agents = agents;
-            this.token = token;
-            this.closer = closer;
+        private Builder(ConsulConnection connection) {
+            this.connection = connection;
+            this.token = connection.token();
         }
 
         /**
@@ -186,7 +182,12 @@ public final class ConsulLocks {
         /** Creates the backend, without the engine. */
         LockBackend backend() {
             return new ConsulLockBackend(
-                    new ConsulConnection(client, agents, token, closer),
+                    new ConsulConnection(
+                            connection.client(),
+                            connection.renewals(),
+                            connection.agents(),
+                            token,
+                            connection.closer()),
                     new ConsulKeys(prefix == null ? DEFAULT_PREFIX : prefix),
                     sessionTtlMin == null ? DEFAULT_SESSION_TTL_MIN : sessionTtlMin,
                     lockDelay);

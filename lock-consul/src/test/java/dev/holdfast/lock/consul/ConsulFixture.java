@@ -62,8 +62,7 @@ public final class ConsulFixture implements LockFixture {
 
     public static ConsulLockBackend backend(int port, ConsulKeys keys, Duration lockDelay) {
         OwnHttpClient own = new OwnHttpClient(Duration.ofSeconds(10), null);
-        ConsulConnection connection =
-                new ConsulConnection(own.client(), List.of(URI.create("http://127.0.0.1:" + port)), null, own::close);
+        ConsulConnection connection = own.to(List.of(URI.create("http://127.0.0.1:" + port)), null);
         return new ConsulLockBackend(connection, keys, Duration.ofSeconds(1), lockDelay);
     }
 

@@ -41,7 +41,9 @@ final class ConsulLockProviderTest {
         try (FakeAgent agent = new FakeAgent(consul)) {
             String uri = "consul://:a-token@" + place(agent) + "/shop?lock-delay=2500ms&session-ttl-min=3s";
             try (LockClient client = provider.connect(uri, OPTIONS)) {
-                assertThat(consul.asked()).containsExactly("read /v1/kv/shop/%7Eprobe ");
+                assertThat(consul.asked())
+                        .containsExactly(
+                                "check /v1/txn?consistent [{\"KV\":{\"Verb\":\"check-index\",\"Key\":\"shop/~probe\",\"Index\":0}}]");
                 client.lock("a").acquire().close();
                 assertThat(consul.asked().subList(0, 2).toString())
                         .contains("\"TTL\":\"300000ms\",\"LockDelay\":\"2500ms\"", "\"Key\":\"shop/a\"");
@@ -62,37 +64,37 @@ final class ConsulLockProviderTest {
     void keyThatIsThere_andOneThatIsNot_areBothRight() throws Exception {
         try (FakeAgent agent = new FakeAgent(consul)) {
             String uri = "consul://" + place(agent) + "?session-ttl-min=3s";
-            consul.instead("read", "200 []", "404 ");
+            consul.instead("check", ScriptedConsul.refused(0, "failed to check index, key \"x\" doesn't exist"));
             provider.connect(uri, OPTIONS).close();
             provider.connect(uri, OPTIONS).close();
-            assertThat(consul.kinds()).as("one look each").containsExactly("read", "read");
+            assertThat(consul.kinds()).as("one look each").containsExactly("check", "check");
         }
     }
 
     @Test
     void agentThatFails_isFollowedByTheNext_oneThatRefusesIsNot() throws Exception {
         ScriptedConsul bad = new ScriptedConsul();
-        bad.always("read", "500 No cluster leader");
+        bad.always("check", "500 No cluster leader");
         try (FakeAgent first = new FakeAgent(bad);
                 FakeAgent second = new FakeAgent(consul)) {
             String uri = "consul://" + place(first, second) + "?session-ttl-min=3s";
             provider.connect(uri, OPTIONS).close();
-            assertThat(bad.kinds()).containsExactly("read");
-            assertThat(consul.kinds()).containsExactly("read");
+            assertThat(bad.kinds()).containsExactly("check");
+            assertThat(consul.kinds()).containsExactly("check");
 
-            bad.always("read", "403 Permission denied");
+            bad.always("check", "403 Permission denied");
             assertThatThrownBy(() -> provider.connect(uri, OPTIONS))
                     .isInstanceOf(LockConfigurationException.class)
                     .hasMessageStartingWith("connecting to consul://" + place(first, second)
                             + ": Consul refuses it: Permission denied; give its token the rules");
-            assertThat(bad.kinds()).containsExactly("read");
+            assertThat(bad.kinds()).containsExactly("check");
             assertThat(consul.kinds()).isEmpty();
 
-            bad.always("read", "500 No cluster leader");
-            consul.always("read", "500 rpc error");
+            bad.always("check", "500 No cluster leader");
+            consul.always("check", "500 rpc error");
             assertThatThrownBy(() -> provider.connect(uri, OPTIONS)).isInstanceOf(LockUnavailableException.class);
-            assertThat(bad.kinds()).filteredOn("read"::equals).hasSize(1);
-            assertThat(consul.kinds()).filteredOn("read"::equals).hasSize(1);
+            assertThat(bad.kinds()).filteredOn("check"::equals).hasSize(1);
+            assertThat(consul.kinds()).filteredOn("check"::equals).hasSize(1);
         }
     }
 

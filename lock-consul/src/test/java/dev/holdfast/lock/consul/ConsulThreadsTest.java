@@ -55,7 +55,7 @@ final class ConsulThreadsTest {
             assertThat(threads("holdfast-consul-", answering))
                     .as("threads for answers")
                     .hasSizeBetween(1, 2 * CLIENTS);
-            assertThat(threads("SelectorManager", selecting)).as("selectors").hasSize(CLIENTS);
+            assertThat(threads("SelectorManager", selecting)).as("selectors").hasSize(2 * CLIENTS);
 
             clients.forEach(LockClient::close);
             leases.clear();

@@ -24,7 +24,7 @@ public final class ScriptedConsul implements FakeAgent.Answers {
     /**
      * Answers the next requests of that kind so, one answer each.
      *
-     * @param kind {@code create}, {@code renew}, {@code destroy}, {@code read}, or of a transaction: {@code attempt},
+     * @param kind {@code create}, {@code renew}, {@code destroy}, or of a transaction: {@code read}, {@code attempt},
      *     {@code epoch}, {@code delete}, {@code check}
      */
     public void instead(String kind, String... answers) {
@@ -65,10 +65,13 @@ public final class ScriptedConsul implements FakeAgent.Answers {
         return "409 {\"Errors\":[{\"OpIndex\":" + operation + ",\"What\":\"" + what.replace("\"", "\\\"") + "\"}]}";
     }
 
+    /** The answer to a read of a key that does not exist. */
+    public static final String NO_KEY = refused(0, "key \"test/a\" doesn't exist");
+
     /** The answer to a read. */
     public static String key(long created, long modified, String session, String value) {
-        return "200 [{\"Key\":\"test/a\",\"CreateIndex\":" + created + ",\"ModifyIndex\":" + modified
-                + ",\"Session\":\"" + session + "\",\"Value\":\"" + value + "\"}]";
+        return "200 {\"Results\":[{\"KV\":{\"Key\":\"test/a\",\"CreateIndex\":" + created + ",\"ModifyIndex\":"
+                + modified + ",\"Session\":\"" + session + "\",\"Value\":\"" + value + "\"}}]}";
     }
 
     @Override
@@ -93,7 +96,8 @@ public final class ScriptedConsul implements FakeAgent.Answers {
             case "create" -> "200 {\"ID\":\"s-" + sessions.incrementAndGet() + "\"}";
             case "renew" -> "200 []";
             case "destroy" -> "200 true";
-            case "read" -> "404 ";
+            case "status" -> "200 leader";
+            case "read" -> NO_KEY;
             case "attempt", "epoch" -> {
                 long at = index.incrementAndGet();
                 yield "200 {\"Results\":[{\"KV\":{\"Key\":\"" + locked + "\",\"CreateIndex\":" + at
@@ -107,7 +111,10 @@ public final class ScriptedConsul implements FakeAgent.Answers {
         if (path.startsWith("/v1/session/")) {
             return path.split("/")[3];
         }
-        if (path.startsWith("/v1/kv/")) {
+        if (path.startsWith("/v1/status/")) {
+            return "status";
+        }
+        if (body.contains("\"get\"")) {
             return "read";
         }
         if (!locked.isEmpty()) {

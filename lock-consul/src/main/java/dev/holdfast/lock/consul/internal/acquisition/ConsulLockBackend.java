@@ -70,11 +70,11 @@ public final class ConsulLockBackend implements LockBackend {
                 .build();
         http = new ConsulHttp(connection);
         sessions = new SessionPool(http, keys, lockDelay);
-        held = new HeldKeys(http, sessions, keys);
+        held = new HeldKeys(sessions, keys);
         attempts = new ConsulAttempts(sessions, acquisitions, keys, held);
         renewal = new ConsulRenewal(sessions, keys);
         removals = new ConsulRemovals(sessions, acquisitions, held);
-        watches = new KeyWatchRegistry(http, keys);
+        watches = new KeyWatchRegistry(http, new KeyLooks(sessions), keys);
     }
 
     @Override
@@ -104,7 +104,7 @@ public final class ConsulLockBackend implements LockBackend {
     public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
         removals.retryLost(Deadline.in(timeoutMillis).goingFirst());
         CompletableFuture<List<RenewResult>> results = translated(
-                "renew", renewal.renew(grants, Deadline.in(timeoutMillis).goingFirst()));
+                "renew", renewal.renew(grants, Deadline.in(timeoutMillis).forRenewal()));
         return results.whenComplete((answers, failure) -> {
             for (int i = 0; answers != null && i < answers.size(); i++) {
                 ConsulHold hold = ConsulHold.of(grants.get(i));

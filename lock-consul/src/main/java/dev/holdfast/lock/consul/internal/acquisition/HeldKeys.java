@@ -1,6 +1,5 @@
 package dev.holdfast.lock.consul.internal.acquisition;
 
-import dev.holdfast.lock.consul.internal.http.ConsulHttp;
 import dev.holdfast.lock.consul.internal.http.Deadline;
 import dev.holdfast.lock.consul.internal.http.Reply;
 import dev.holdfast.lock.consul.internal.http.Unchecked;
@@ -12,21 +11,18 @@ import org.jspecify.annotations.Nullable;
 
 /** Reads and removes the keys of locks. Thread-safe; never blocks. */
 final class HeldKeys {
-    private final ConsulHttp http;
     private final SessionPool sessions;
     private final ConsulKeys keys;
 
-    HeldKeys(ConsulHttp http, SessionPool sessions, ConsulKeys keys) {
-        this.http = http;
+    HeldKeys(SessionPool sessions, ConsulKeys keys) {
         this.sessions = sessions;
         this.keys = keys;
     }
 
     /** Reads the key from the leader; null if the lock is free. */
     CompletableFuture<Reply.@Nullable Entry> read(String name, Deadline deadline) {
-        return http.get(ConsulKeys.path(keys.lock(name)) + "?consistent", deadline)
-                .thenApply(reply -> Unchecked.run(() -> reply.expect(Reply.OK, Reply.NOT_FOUND))
-                        .entry());
+        return sessions.transact(new Transaction().get(keys.lock(name)), true, deadline)
+                .thenApply(outcome -> Unchecked.run(() -> outcome.read()));
     }
 
     /** Removes the key if it still has this index, and returns whether it did. */

@@ -16,7 +16,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The only query for all waiters of a name in this client; it notifies them when the key is absent. The agent answers
- * it when the key changes. After a failure, the query restarts. Thread-safe; never blocks.
+ * it when the key changes. After a failure, the query restarts. Beyond the limit of blocking queries, {@link KeyLooks}
+ * asks for the name together with others. Thread-safe; never blocks.
  */
 final class KeyWatch {
     private static final long WAIT_SECONDS = 60;
@@ -24,17 +25,19 @@ final class KeyWatch {
     private static final long TIMEOUT_MILLIS = 75_000;
 
     private static final long LOOK_MILLIS = 5_000;
+    private static final long NO_INDEX = -1;
 
     /** A query on an absent key returns at each write to a neighbouring key. */
     private static final long ABSENT_PAUSE_MILLIS = 100;
 
-    /** The pause between non-blocking queries: beyond the limit, or if a proxy answers from its cache. */
+    /** The pause after a query that did not block: a proxy answers from its cache. */
     private static final long PLAIN_PAUSE_MILLIS = 1_000;
 
     private static final long MAX_PAUSE_MILLIS = 5_000;
 
-    private final String path;
+    private final String key;
     private final ConsulHttp http;
+    private final KeyLooks looks;
     private final RequestGate blocking;
     private final Runnable onEnd;
     private final ReentrantLock lock = new ReentrantLock();
@@ -48,12 +51,14 @@ final class KeyWatch {
     /**
      * Creates a watch without a query.
      *
-     * @param blocking limits the number of blocking queries; beyond the limit, a watch polls once a second
+     * @param blocking limits the number of blocking queries
+     * @param looks for names beyond that limit
      * @param onEnd called when the last waiter has left
      */
-    KeyWatch(String key, ConsulHttp http, RequestGate blocking, Runnable onEnd) {
-        this.path = ConsulKeys.path(key);
+    KeyWatch(String key, ConsulHttp http, KeyLooks looks, RequestGate blocking, Runnable onEnd) {
+        this.key = key;
         this.http = http;
+        this.looks = looks;
         this.blocking = blocking;
         this.onEnd = onEnd;
     }
@@ -76,7 +81,7 @@ final class KeyWatch {
             lock.unlock();
         }
         if (start) {
-            ask(0);
+            ask(0, false);
         } else if (notifyNow) {
             notifyWaiter(waiter);
         }
@@ -110,13 +115,15 @@ final class KeyWatch {
         }
     }
 
-    /** Queries changes since an index; 0 reads the current state. */
-    private void ask(long index) {
-        boolean blocks = index > 0 && blocking.tryEnter();
+    /**
+     * Queries changes since an index; 0 reads the current state.
+     *
+     * @param entered whether it has its place among the blocking queries already
+     */
+    private void ask(long index, boolean entered) {
+        boolean queries = entered || ConsulKeys.isPath(key) && blocking.tryEnter();
         long askedNanos = System.nanoTime();
-        CompletableFuture<Reply> asked = blocks
-                ? http.blockingGet(path + "?index=" + index + "&wait=" + WAIT_SECONDS + "s", TIMEOUT_MILLIS)
-                : http.get(path, Deadline.in(LOOK_MILLIS));
+        CompletableFuture<Reply> asked = queries ? query(index) : look();
         boolean wanted;
         lock.lock();
         try {
@@ -126,40 +133,57 @@ final class KeyWatch {
             lock.unlock();
         }
         asked.whenComplete((reply, failure) -> {
-            if (blocks) {
-                blocking.leave();
-            }
             Reply usable = failure == null ? reply : null;
             boolean early = millisSince(askedNanos) < PLAIN_PAUSE_MILLIS;
-            boolean blocked = blocks && !(early && usable != null && usable.index() == index);
-            answered(index, blocked || index == 0, usable);
+            boolean cached = queries && index > 0 && early && usable != null && usable.index() == index;
+            answered(index, queries, !cached, usable);
         });
         if (!wanted) {
             asked.cancel(true);
         }
     }
 
-    private void answered(long asked, boolean prompt, @Nullable Reply reply) {
+    private CompletableFuture<Reply> query(long index) {
+        String path = ConsulKeys.path(key);
+        return index == 0
+                ? http.get(path, Deadline.in(LOOK_MILLIS))
+                : http.blockingGet(path + "?index=" + index + "&wait=" + WAIT_SECONDS + "s", TIMEOUT_MILLIS);
+    }
+
+    /** An answer without an index, so that a query that follows reads the current state first. */
+    private CompletableFuture<Reply> look() {
+        return looks.isAbsent(key).thenApply(absent -> new Reply(absent ? Reply.NOT_FOUND : Reply.OK, NO_INDEX, ""));
+    }
+
+    private void answered(long asked, boolean entered, boolean prompt, @Nullable Reply reply) {
         int status = reply == null ? 0 : reply.status();
         boolean usable = status == Reply.OK || status == Reply.NOT_FOUND;
         boolean free = status == Reply.NOT_FOUND;
         List<Runnable> notified;
+        boolean stays;
         long pauseMillis;
         lock.lock();
         try {
-            if (ended) {
-                return;
-            }
             failures = usable ? 0 : failures + 1;
             absent = free;
-            notified = free ? List.copyOf(waiters) : List.of();
+            notified = free && !ended ? List.copyOf(waiters) : List.of();
             pauseMillis = pause(usable, free, prompt);
+            stays = entered && !ended && pauseMillis == 0;
         } finally {
             lock.unlock();
         }
         notified.forEach(KeyWatch::notifyWaiter);
         long next = usable && reply != null ? next(asked, reply.index()) : 0;
-        later(pauseMillis).execute(() -> ask(next));
+        if (stays) {
+            ask(next, true);
+            return;
+        }
+        if (entered) {
+            blocking.leave();
+        }
+        if (!hasEnded()) {
+            later(pauseMillis).execute(() -> ask(next, false));
+        }
     }
 
     /** Notifies a waiter. An exception of one waiter must not end the query for the others. */
@@ -185,7 +209,7 @@ final class KeyWatch {
 
     /** An index that decreases or is not positive restarts the query, as Consul's manual requires. */
     private static long next(long asked, long index) {
-        return index < asked ? 0 : Math.max(1, index);
+        return index < asked || index == NO_INDEX ? 0 : Math.max(1, index);
     }
 
     private static Executor later(long pauseMillis) {

@@ -9,19 +9,15 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /** Has one {@link KeyWatch} for each name that this client waits for. Thread-safe; never blocks. */
 final class KeyWatchRegistry {
-    /**
-     * By default an agent accepts 200 concurrent connections of one client, and each blocking query without TLS needs
-     * its own.
-     */
-    private static final int BLOCKING_AT_ONCE = 64;
-
     private final ConsulHttp http;
+    private final KeyLooks looks;
     private final ConsulKeys keys;
-    private final RequestGate blocking = new RequestGate(BLOCKING_AT_ONCE);
+    private final RequestGate blocking = new RequestGate(ConsulHttp.BLOCKING_AT_ONCE);
     private final Map<String, KeyWatch> byName = new ConcurrentHashMap<>();
 
-    KeyWatchRegistry(ConsulHttp http, ConsulKeys keys) {
+    KeyWatchRegistry(ConsulHttp http, KeyLooks looks, ConsulKeys keys) {
         this.http = http;
+        this.looks = looks;
         this.keys = keys;
     }
 
@@ -40,6 +36,7 @@ final class KeyWatchRegistry {
         return new KeyWatch(
                 keys.lock(name),
                 http,
+                looks,
                 blocking,
                 () -> byName.computeIfPresent(name, (key, watch) -> watch.hasEnded() ? null : watch));
     }

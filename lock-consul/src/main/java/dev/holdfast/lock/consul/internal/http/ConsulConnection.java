@@ -10,12 +10,22 @@ import org.jspecify.annotations.Nullable;
  * The connection to the agents. Immutable.
  *
  * @param client the HTTP client
+ * @param renewals the HTTP client whose one connection is reserved for renewals; the same one if the application gave it
  * @param agents their addresses, without a path; not empty
  * @param token supplies the ACL token for each request; null without ACLs
  * @param closer closes the HTTP client if it is our own
  */
 public record ConsulConnection(
-        HttpClient client, List<URI> agents, @Nullable Supplier<String> token, Runnable closer) {
+        HttpClient client,
+        HttpClient renewals,
+        List<URI> agents,
+        @Nullable Supplier<String> token,
+        Runnable closer) {
+
+    /** A connection by an HTTP client of the application. */
+    public ConsulConnection(HttpClient client, List<URI> agents, @Nullable Supplier<String> token, Runnable closer) {
+        this(client, client, agents, token, closer);
+    }
 
     /** Omits the token. */
     @Override

@@ -2,7 +2,9 @@ package dev.holdfast.lock.consul.internal.http;
 
 import dev.holdfast.lock.spi.support.FailureTranslator;
 import dev.holdfast.lock.spi.support.Remedy;
+import java.io.EOFException;
 import java.net.ConnectException;
+import java.net.SocketException;
 import java.net.http.HttpConnectTimeoutException;
 import java.net.http.HttpTimeoutException;
 import java.nio.channels.UnresolvedAddressException;
@@ -14,11 +16,30 @@ import org.jspecify.annotations.Nullable;
 public final class ConsulFailures {
     private static final String TRY_AGAIN = "the outcome is unknown, try again";
     private static final int BAD_REQUEST = 400;
+    private static final int TOO_MANY_REQUESTS = 429;
+
+    /** What a connection means that the agent closes without an answer, or refuses with status 429. */
+    public static final String LIMIT =
+            "above http_max_conns_per_client, by default 200 connections of all processes of a machine, an agent closes"
+                    + " new ones: raise it, or run fewer lock clients there";
+
     private static final int UNAUTHORIZED = 401;
 
     public static final FailureTranslator TRANSLATOR = new FailureTranslator("Consul", ConsulFailures::remedy);
 
     private ConsulFailures() {}
+
+    /** Whether the agent closed the connection without an answer. */
+    public static boolean isClosed(Throwable failure) {
+        for (Throwable cause : FailureTranslator.causes(failure)) {
+            if (cause instanceof EOFException
+                    || String.valueOf(cause.getMessage()).contains("received no bytes")
+                    || cause instanceof SocketException && !(cause instanceof ConnectException)) {
+                return true;
+            }
+        }
+        return false;
+    }
 
     private static @Nullable Remedy remedy(Throwable failure) {
         for (Throwable cause : FailureTranslator.causes(failure)) {
@@ -45,12 +66,17 @@ public final class ConsulFailures {
                 return new Remedy.Unavailable("its client was closed meanwhile", TRY_AGAIN);
             }
         }
+        if (isClosed(failure)) {
+            return new Remedy.Unavailable("the agent closed the connection", TRY_AGAIN + "; " + LIMIT);
+        }
         return null;
     }
 
     private static Remedy remedy(ConsulException answer) {
         String said = answer.text();
         return switch (answer.status()) {
+            case TOO_MANY_REQUESTS ->
+                new Remedy.Unavailable("the agent has too many connections", TRY_AGAIN + "; " + LIMIT);
             case UNAUTHORIZED, Reply.FORBIDDEN ->
                 new Remedy.Configuration(
                         "Consul refuses it: " + said,

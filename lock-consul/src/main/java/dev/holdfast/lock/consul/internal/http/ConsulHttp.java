@@ -19,16 +19,24 @@ import org.jspecify.annotations.Nullable;
 /**
  * Sends requests to one of several agents, and changes to the next one after a failure. It does not repeat requests.
  * Thread-safe; never blocks.
+ *
+ * <p>By default an agent refuses new connections of a machine that has 200, which all processes there share. HTTP/1.1
+ * needs one for each request at a time. So a client has at most 16: 7 for requests, {@value #BLOCKING_AT_ONCE} for
+ * queries that block, and one for renewals.
  */
 public final class ConsulHttp {
-    private static final int REQUESTS_AT_ONCE = 64;
+    /** How many queries that block may run at a time; their senders have to keep this limit. */
+    public static final int BLOCKING_AT_ONCE = 8;
+
+    private static final int REQUESTS_AT_ONCE = 7;
     /** Additional time for the body of an answer whose headers came just in time. */
     private static final long BODY_MILLIS = 500;
 
     /** Null when closed, so that the garbage collector can end the threads of an HTTP client before Java 21. */
     private volatile @Nullable ConsulConnection connection;
 
-    private final RequestGate gate = new RequestGate(REQUESTS_AT_ONCE);
+    private final RequestGate requests = new RequestGate(REQUESTS_AT_ONCE);
+    private final RequestGate renewals = new RequestGate(1);
     private final AtomicInteger agent = new AtomicInteger();
     private final Set<CompletableFuture<?>> exchanges = ConcurrentHashMap.newKeySet();
 
@@ -46,13 +54,15 @@ public final class ConsulHttp {
 
     /** A query that the agent answers when something has changed; it bypasses the gate. */
     public CompletableFuture<Reply> blockingGet(String path, long timeoutMillis) {
-        return send("GET", path, "", timeoutMillis);
+        return send("GET", path, "", timeoutMillis, false);
     }
 
     /** A request that could not be sent in time fails with {@link NotSentException}. */
     private CompletableFuture<Reply> inTurn(String method, String path, String body, Deadline deadline) {
         CompletableFuture<Reply> result = new CompletableFuture<>();
-        gate.enter(deadline.first(), () -> {
+        boolean renews = deadline.priority() == Deadline.Priority.RENEWAL;
+        RequestGate gate = renews ? renewals : requests;
+        gate.enter(deadline.priority() == Deadline.Priority.FIRST, () -> {
             if (connection == null) {
                 result.completeExceptionally(new LockUnavailableException("its client is closed"));
                 return false;
@@ -61,7 +71,7 @@ public final class ConsulHttp {
                 result.completeExceptionally(new NotSentException());
                 return false;
             }
-            send(method, path, body, deadline.leftMillis()).whenComplete((reply, failure) -> {
+            send(method, path, body, deadline.leftMillis(), renews).whenComplete((reply, failure) -> {
                 gate.leave();
                 if (failure == null) {
                     result.complete(reply);
@@ -74,7 +84,7 @@ public final class ConsulHttp {
         return result;
     }
 
-    private CompletableFuture<Reply> send(String method, String path, String body, long timeoutMillis) {
+    private CompletableFuture<Reply> send(String method, String path, String body, long timeoutMillis, boolean renews) {
         ConsulConnection open = connection;
         if (open == null) {
             return CompletableFuture.failedFuture(new LockUnavailableException("its client is closed"));
@@ -82,7 +92,7 @@ public final class ConsulHttp {
         int number = agent.get();
         CompletableFuture<HttpResponse<String>> exchange = FailureTranslator.guard(() -> {
             HttpRequest request = request(open, number, method, path, body, timeoutMillis);
-            return open.client().sendAsync(request, HttpResponse.BodyHandlers.ofString());
+            return (renews ? open.renewals() : open.client()).sendAsync(request, HttpResponse.BodyHandlers.ofString());
         });
         exchanges.add(exchange);
         // Our own futures: a cancelled future of the HTTP client first fails with another exception.

@@ -6,17 +6,32 @@ import java.util.concurrent.TimeUnit;
  * The deadline of an engine call, which may send several requests, and their priority. Immutable.
  *
  * @param nanos by {@link System#nanoTime}
- * @param first whether its requests precede attempts to acquire: renewals and releases must not wait behind those
+ * @param priority the priority of its requests
  */
-public record Deadline(long nanos, boolean first) {
+public record Deadline(long nanos, Priority priority) {
 
-    public static Deadline in(long millis) {
-        return new Deadline(System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis), false);
+    /** What a request waits behind. */
+    public enum Priority {
+        /** Attempts and reads: behind everything that was asked before. */
+        NORMAL,
+        /** Releases and removals: not behind attempts. */
+        FIRST,
+        /** What keeps sessions: on a connection of its own, which nothing else uses. */
+        RENEWAL
     }
 
-    /** The same deadline, with priority. */
+    public static Deadline in(long millis) {
+        return new Deadline(System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis), Priority.NORMAL);
+    }
+
+    /** The same deadline, before attempts. */
     public Deadline goingFirst() {
-        return new Deadline(nanos, true);
+        return new Deadline(nanos, Priority.FIRST);
+    }
+
+    /** The same deadline, on the reserved connection. */
+    public Deadline forRenewal() {
+        return new Deadline(nanos, Priority.RENEWAL);
     }
 
     /** The remaining time, at least 1, so that a late request still has a time-out. */

@@ -1,10 +1,8 @@
 package dev.holdfast.lock.consul.internal.http;
 
-import com.google.gson.JsonArray;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The answer of an agent. Immutable.
@@ -31,15 +29,6 @@ public record Reply(int status, long index, String body) {
 
     public JsonElement json() {
         return JsonParser.parseString(body);
-    }
-
-    /** The only entry of a read key, or null if the key does not exist. */
-    public @Nullable Entry entry() {
-        if (status == NOT_FOUND) {
-            return null;
-        }
-        JsonArray entries = json().getAsJsonArray();
-        return entries.isEmpty() ? null : Entry.of(entries.get(0).getAsJsonObject());
     }
 
     /**

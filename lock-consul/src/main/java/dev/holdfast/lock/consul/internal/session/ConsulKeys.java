@@ -1,18 +1,23 @@
 package dev.holdfast.lock.consul.internal.session;
 
 import dev.holdfast.lock.spi.LockName;
-import java.net.URLEncoder;
-import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.regex.Pattern;
 
 /**
- * The keys in Consul. A lock is {@code <prefix><name>}, with the name percent-encoded. The epoch of a session is {@code
- * <prefix>~<session>}; it exists only after an attempt without an answer. No encoded name contains a {@code ~}.
+ * The keys in Consul. A lock is {@code <prefix><name>}, with the name percent-encoded and {@code ,} for {@code %}. The
+ * epoch of a session is {@code <prefix>~<session>}; it exists only after an attempt without an answer. No encoded name
+ * contains a {@code ~}.
+ *
+ * <p>Consul 1.21.5 and newer refuse paths below {@code /v1/kv/} with other characters than {@code
+ * [a-zA-Z0-9,_./\-?&=]}, and versions since 1.12 decode a {@code %} twice. Transactions have no such rules. So every key
+ * of a lock is plain, unless the prefix is not, and only plain keys are put into a path.
  *
  * @param prefix the start of all keys
  */
 public record ConsulKeys(String prefix) {
     private static final int MAX_PREFIX = 128;
+    private static final Pattern PLAIN = Pattern.compile("[a-zA-Z0-9,_./=-]+");
 
     public ConsulKeys {
         boolean badSegment = Arrays.stream(prefix.split("/", -1))
@@ -29,18 +34,20 @@ public record ConsulKeys(String prefix) {
     }
 
     public String lock(String name) {
-        return prefix + LockName.percentEncoded(name);
+        return prefix + LockName.percentEncoded(name).replace('%', ',');
     }
 
     public String epoch(String session) {
         return prefix + "~" + session;
     }
 
-    /** The path of a key in Consul's HTTP API. */
+    /** Whether all versions accept the key in a path. */
+    public static boolean isPath(String key) {
+        return PLAIN.matcher(key).matches();
+    }
+
+    /** The path of a plain key in Consul's HTTP API. */
     public static String path(String key) {
-        return "/v1/kv/"
-                + URLEncoder.encode(key, StandardCharsets.UTF_8)
-                        .replace("%2F", "/")
-                        .replace("+", "%20");
+        return "/v1/kv/" + key;
     }
 }

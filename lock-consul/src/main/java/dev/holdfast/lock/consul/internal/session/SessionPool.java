@@ -90,17 +90,18 @@ public final class SessionPool {
         body.add("NodeChecks", new JsonArray()); // no health check ends it, only its TTL
         body.add("ServiceChecks", new JsonArray());
         long sentNanos = System.nanoTime();
-        return http.put("/v1/session/create", body.toString(), deadline).thenApply(reply -> {
-            String id = Unchecked.run(() -> reply.expect(Reply.OK))
-                    .json()
-                    .getAsJsonObject()
-                    .get("ID")
-                    .getAsString();
-            ConsulSession session = new ConsulSession(id, ttlMillis, sentNanos);
-            all.values().removeIf(old -> old.leftMillis(sentNanos) < -3 * old.ttlMillis());
-            all.put(id, session);
-            return session;
-        });
+        return http.put("/v1/session/create", body.toString(), deadline.forRenewal())
+                .thenApply(reply -> {
+                    String id = Unchecked.run(() -> reply.expect(Reply.OK))
+                            .json()
+                            .getAsJsonObject()
+                            .get("ID")
+                            .getAsString();
+                    ConsulSession session = new ConsulSession(id, ttlMillis, sentNanos);
+                    all.values().removeIf(old -> old.leftMillis(sentNanos) < -3 * old.ttlMillis());
+                    all.put(id, session);
+                    return session;
+                });
     }
 
     /** Returns a session of this client that may still exist, or null. */
@@ -111,13 +112,16 @@ public final class SessionPool {
     /** Renews a session; false if Consul does not find it, which a transaction has to confirm. */
     public CompletableFuture<Boolean> renew(ConsulSession session, Deadline deadline) {
         long sentNanos = System.nanoTime();
-        return http.put("/v1/session/renew/" + session.id(), "", deadline).thenApply(reply -> {
-            if (Unchecked.run(() -> reply.expect(Reply.OK, Reply.NOT_FOUND)).status() == Reply.NOT_FOUND) {
-                return false;
-            }
-            session.confirmed(sentNanos);
-            return true;
-        });
+        return http.put("/v1/session/renew/" + session.id(), "", deadline.forRenewal())
+                .thenApply(reply -> {
+                    if (Unchecked.run(() -> reply.expect(Reply.OK, Reply.NOT_FOUND))
+                                    .status()
+                            == Reply.NOT_FOUND) {
+                        return false;
+                    }
+                    session.confirmed(sentNanos);
+                    return true;
+                });
     }
 
     /**

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /** A transaction of Consul: all of its operations are carried out, or none. Not thread-safe. */
 public final class Transaction {
@@ -21,12 +22,17 @@ public final class Transaction {
 
     /** Consul's messages for unmet conditions. */
     private static final Pattern REFUSED = Pattern.compile("^key .* exists$"
+            + "|^key .* doesn't exist$"
             + "|^failed (index check for|to check index,) key "
             + "|^failed to delete key .*, index is stale$"
             + "|^failed to lock key .*(, lock is already held| due to lock delay)$"
             + "|^invalid session");
 
     private final JsonArray operations = new JsonArray();
+
+    public Transaction get(String key) {
+        return add("get", key);
+    }
 
     public Transaction checkAbsent(String key) {
         return add("check-not-exists", key);
@@ -118,6 +124,21 @@ public final class Transaction {
                     .filter(entry -> entry.key().equals(key))
                     .reduce((first, last) -> last)
                     .orElseThrow(() -> new IllegalStateException("a transaction that has written nothing"));
+        }
+
+        /**
+         * The entry that a transaction of one {@code get} has read; null if the key does not exist.
+         *
+         * @throws ConsulException if the token may not read the key, whose entry Consul leaves out then
+         */
+        public Reply.@Nullable Entry read() throws ConsulException {
+            if (!done()) {
+                return null;
+            }
+            if (entries.isEmpty()) {
+                throw new ConsulException(Reply.FORBIDDEN, "Permission denied");
+            }
+            return entries.get(0);
         }
 
         public boolean done() {

@@ -43,7 +43,7 @@ final class ConsulEpochTest {
     private final AtomicInteger epochWrites = new AtomicInteger();
     private volatile boolean renewIsNotFound;
     private volatile String checkRefusal = "";
-    private volatile String read = "404 ";
+    private volatile String read = refused("key \"test/a\" doesn't exist");
     /** The answer to attempts, if it is another than Consul would give. */
     private volatile String attemptAnswer = "";
 
@@ -68,8 +68,11 @@ final class ConsulEpochTest {
             return renewIsNotFound ? "404 Session id '" + SESSION + "' not found" : "200 []";
         }
         if (!path.startsWith("/v1/txn")) {
+            return "200 true";
+        }
+        if (body.contains("\"get\"")) {
             reads.incrementAndGet();
-            return path.startsWith("/v1/kv/") ? read : "200 true";
+            return read;
         }
         if (body.contains("delete-cas")) {
             deletions.incrementAndGet();
@@ -246,8 +249,8 @@ final class ConsulEpochTest {
             assertThat(deletions).hasValue(0);
 
             checkRefusal = "";
-            read = "200 [{\"Key\":\"test/a\",\"CreateIndex\":" + changed.token() + ",\"ModifyIndex\":999,\"Session\":\""
-                    + SESSION + "\",\"Value\":\"aGFuZA==\"}]";
+            read = "200 {\"Results\":[{\"KV\":{\"Key\":\"test/a\",\"CreateIndex\":" + changed.token()
+                    + ",\"ModifyIndex\":999,\"Session\":\"" + SESSION + "\",\"Value\":\"aGFuZA==\"}}]}";
             await().atMost(PATIENCE).until(() -> {
                 assertThat(BackendDriver.renew(backend, alive)).isInstanceOf(RenewResult.Renewed.class);
                 return deletions.get() > 0;
@@ -278,8 +281,8 @@ final class ConsulEpochTest {
     private static String held(BackendDriver driver, long at, String session) {
         String value = ConsulValue.of(driver.acquisition().owner(), BackendDriver.IDENTITY)
                 .base64();
-        return "200 [{\"Key\":\"test/a\",\"CreateIndex\":" + at + ",\"ModifyIndex\":" + at + ",\"Session\":\"" + session
-                + "\",\"Value\":\"" + value + "\"}]";
+        return "200 {\"Results\":[{\"KV\":{\"Key\":\"test/a\",\"CreateIndex\":" + at + ",\"ModifyIndex\":" + at
+                + ",\"Session\":\"" + session + "\",\"Value\":\"" + value + "\"}}]}";
     }
 
     /** Consul reported the end of the session: nothing has to be removed or recorded. */

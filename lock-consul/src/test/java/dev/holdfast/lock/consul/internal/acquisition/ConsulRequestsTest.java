@@ -367,7 +367,8 @@ final class ConsulRequestsTest {
     @Test
     void holder_isReadFromTheLeader() {
         assertThat(BackendDriver.holder(backend, "a")).isEmpty();
-        assertThat(consul.asked()).containsExactly("read /v1/kv/test/a?consistent ");
+        assertThat(consul.asked())
+                .containsExactly("read /v1/txn?consistent [{\"KV\":{\"Verb\":\"get\",\"Key\":\"test/a\"}}]");
         String value = Base64.getEncoder()
                 .encodeToString((driver.acquisition().owner() + " 1700000000123 7 host me").getBytes());
         consul.instead("read", key(5, 6, "s-1", value));

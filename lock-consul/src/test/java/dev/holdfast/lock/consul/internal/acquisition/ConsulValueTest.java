@@ -45,10 +45,11 @@ final class ConsulValueTest {
     @Test
     void keys_areOfTheName_andPathsOfTheKey() {
         ConsulKeys keys = new ConsulKeys("a/b/");
-        assertThat(keys.lock("x/y z")).isEqualTo("a/b/x%2Fy%20z");
+        assertThat(keys.lock("x/y z")).isEqualTo("a/b/x,2Fy,20z");
         assertThat(keys.epoch("s-1")).isEqualTo("a/b/~s-1");
-        assertThat(ConsulKeys.path("a/b/x%2Fy")).isEqualTo("/v1/kv/a/b/x%252Fy");
-        assertThat(ConsulKeys.path("a b+c")).isEqualTo("/v1/kv/a%20b%2Bc");
+        assertThat(ConsulKeys.path("a/b/x,2Fy")).isEqualTo("/v1/kv/a/b/x,2Fy");
+        assertThat(ConsulKeys.isPath("a/b/x,2Fy")).isTrue();
+        assertThat(ConsulKeys.isPath("a:b/x")).isFalse();
         assertThat(new ConsulKeys("x".repeat(127) + "/").prefix()).hasSize(128);
     }
 }

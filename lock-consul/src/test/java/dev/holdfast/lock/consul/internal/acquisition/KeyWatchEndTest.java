@@ -3,9 +3,12 @@ package dev.holdfast.lock.consul.internal.acquisition;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.holdfast.lock.consul.ConsulFixture;
+import dev.holdfast.lock.consul.ScriptedConsul;
 import dev.holdfast.lock.consul.internal.http.ConsulHttp;
 import dev.holdfast.lock.consul.internal.http.FakeAgent;
 import dev.holdfast.lock.consul.internal.http.RequestGate;
+import dev.holdfast.lock.consul.internal.session.SessionPool;
 import dev.holdfast.lock.spi.Subscription;
 import java.time.Duration;
 import java.util.List;
@@ -25,7 +28,9 @@ final class KeyWatchEndTest {
     private final RequestGate blocking = new RequestGate(1);
 
     private KeyWatch watch(FakeAgent agent) {
-        return new KeyWatch("test/a", new ConsulHttp(agent.connection()), blocking, ends::incrementAndGet);
+        ConsulHttp http = new ConsulHttp(agent.connection());
+        KeyLooks looks = new KeyLooks(new SessionPool(http, ConsulFixture.KEYS, null));
+        return new KeyWatch("test/a", http, looks, blocking, ends::incrementAndGet);
     }
 
     private static void until(Callable<Boolean> condition) {
@@ -71,10 +76,11 @@ final class KeyWatchEndTest {
     @Test
     void beyondTheBound_itIsAskedWithoutBlocking() throws Exception {
         assertThat(blocking.tryEnter()).isTrue();
-        try (FakeAgent agent = new FakeAgent((path, body) -> "200 x")) {
+        String exists = ScriptedConsul.refused(0, "key \"test/a\" exists");
+        try (FakeAgent agent = new FakeAgent((path, body) -> exists)) {
             Subscription only = watch(agent).add(() -> {});
             until(() -> agent.requests() >= 2);
-            assertThat(agent.heads()).allSatisfy(head -> assertThat(head).startsWith("GET /v1/kv/test/a HTTP"));
+            assertThat(agent.heads()).allSatisfy(head -> assertThat(head).startsWith("PUT /v1/txn?consistent HTTP"));
             only.close();
         }
         blocking.leave();

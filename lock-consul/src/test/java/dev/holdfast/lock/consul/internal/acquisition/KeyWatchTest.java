@@ -4,8 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.consul.ConsulFixture;
+import dev.holdfast.lock.consul.ScriptedConsul;
 import dev.holdfast.lock.consul.internal.http.ConsulHttp;
 import dev.holdfast.lock.consul.internal.http.FakeAgent;
+import dev.holdfast.lock.consul.internal.session.ConsulKeys;
+import dev.holdfast.lock.consul.internal.session.SessionPool;
 import dev.holdfast.lock.spi.Subscription;
 import java.time.Duration;
 import java.util.List;
@@ -26,18 +29,26 @@ final class KeyWatchTest {
     private final List<String> asked = new CopyOnWriteArrayList<>();
     private final AtomicInteger calls = new AtomicInteger();
     private volatile boolean looksAreAnswered;
+    private final List<String> looks = new CopyOnWriteArrayList<>();
+    private volatile String lookAnswer = "200 {}";
     private FakeAgent agent;
     private KeyWatchRegistry watches;
 
     @BeforeEach
     void start() throws Exception {
         agent = new FakeAgent((path, body) -> {
+            if (path.startsWith("/v1/txn")) {
+                looks.add(body);
+                return lookAnswer;
+            }
             String query = path.contains("?") ? path.substring(path.indexOf('?') + 1) : "";
             asked.add(query);
             String answer = query.isEmpty() && looksAreAnswered ? "200 7" : answers.take();
             return answer.replace(' ', '@') + " ";
         });
-        watches = new KeyWatchRegistry(new ConsulHttp(agent.connection()), ConsulFixture.KEYS);
+        ConsulHttp http = new ConsulHttp(agent.connection());
+        watches = new KeyWatchRegistry(
+                http, new KeyLooks(new SessionPool(http, ConsulFixture.KEYS, null)), ConsulFixture.KEYS);
     }
 
     @AfterEach
@@ -152,17 +163,44 @@ final class KeyWatchTest {
         awaitAsked("", "index=8&wait=60s");
     }
 
-    /** Names beyond the limit of blocking queries are polled once a second. */
+    /** Names beyond the limit of blocking queries are asked for together, twice a second. */
     @Test
-    void manyNames_someDoNotBlock() {
+    void manyNames_areAskedForTogether() {
         looksAreAnswered = true;
-        for (int i = 0; i < 65; i++) {
-            watches.subscribe("n" + i, calls::incrementAndGet);
+        lookAnswer = ScriptedConsul.refused(1, "key \"test/n9\" exists");
+        List<String> called = new CopyOnWriteArrayList<>();
+        for (int i = 0; i < 80; i++) {
+            String name = "n" + i;
+            watches.subscribe(name, () -> called.add(name));
         }
         await().atMost(PATIENCE).untilAsserted(() -> {
-            assertThat(asked).filteredOn(query -> query.startsWith("index")).hasSize(64);
-            assertThat(asked).filteredOn(String::isEmpty).hasSizeGreaterThan(67);
+            assertThat(asked).filteredOn(query -> query.startsWith("index")).hasSize(8);
+            assertThat(called).contains("n8", "n10", "n79");
         });
+        assertThat(called).doesNotContain("n0", "n7", "n9");
+        assertThat(looks)
+                .element(0)
+                .asString()
+                .contains("\"test/n8\"", "\"test/n71\"")
+                .doesNotContain("\"test/n72\"");
+        assertThat(looks)
+                .element(1)
+                .asString()
+                .contains("\"test/n72\"", "\"test/n79\"")
+                .doesNotContain("\"test/n71\"");
+        assertThat(asked).filteredOn(String::isEmpty).as("reads of one name").hasSize(8);
+    }
+
+    /** Consul refuses paths with such characters since 1.21.5. */
+    @Test
+    void prefixThatCannotBeInAPath_isAskedForByTransactions() {
+        ConsulKeys odd = new ConsulKeys("shop:eu/");
+        ConsulHttp http = new ConsulHttp(agent.connection());
+        new KeyWatchRegistry(http, new KeyLooks(new SessionPool(http, odd, null)), odd)
+                .subscribe("a", calls::incrementAndGet);
+        await().atMost(PATIENCE).untilAsserted(() -> assertThat(calls).hasPositiveValue());
+        assertThat(asked).isEmpty();
+        assertThat(looks).element(0).asString().contains("\"shop:eu/a\"");
     }
 
     /** Closing a subscription twice must not close another one. */

@@ -128,7 +128,7 @@ final class AgentsTest {
         }
     }
 
-    /** 64 requests run at once, apart from blocking queries; an overdue request is never sent. */
+    /** 7 requests run at once, apart from blocking queries; an overdue request is never sent. */
     @Test
     void requests_areSoManyAtOnce_andNotSentWhenTheirTimeIsOver() throws Exception {
         CountDownLatch goOn = new CountDownLatch(1);
@@ -143,12 +143,12 @@ final class AgentsTest {
         })) {
             ConsulHttp http = new ConsulHttp(agent.connection());
             List<CompletableFuture<Reply>> under = new ArrayList<>();
-            for (int i = 0; i < 64; i++) {
+            for (int i = 0; i < 7; i++) {
                 under.add(http.get("/v1/kv/a", soon()));
             }
             CompletableFuture<Reply> late = http.get("/v1/kv/late", Deadline.in(-1));
             CompletableFuture<Reply> waits = http.get("/v1/kv/waits", soon());
-            until(() -> agent.requests() == 64);
+            until(() -> agent.requests() == 7);
             http.blockingGet("/v1/kv/a?index=1", 60_000).get(1, TimeUnit.MINUTES);
             assertThat(queries).hasValue(1);
             assertThat(agent.heads()).noneMatch(head -> head.contains("waits"));
@@ -177,10 +177,10 @@ final class AgentsTest {
             ConsulHttp http =
                     new ConsulHttp(new ConsulConnection(plain.client(), plain.agents(), null, closed::incrementAndGet));
             List<CompletableFuture<Reply>> under = new ArrayList<>();
-            for (int i = 0; i < 65; i++) { // one of which waits
+            for (int i = 0; i < 8; i++) { // one of which waits
                 under.add(http.get("/v1/kv/a", soon()));
             }
-            until(() -> agent.requests() == 64);
+            until(() -> agent.requests() == 7);
             http.close();
             http.close();
             assertThat(closed).hasValue(1);
@@ -189,14 +189,14 @@ final class AgentsTest {
             for (CompletableFuture<Reply> each : under) {
                 assertThat(each).failsWithin(PATIENCE);
             }
-            for (CompletableFuture<Reply> each : under.subList(64, 67)) {
+            for (CompletableFuture<Reply> each : under.subList(7, 10)) {
                 assertThat(each)
                         .failsWithin(PATIENCE)
                         .withThrowableThat()
                         .withCauseInstanceOf(LockUnavailableException.class)
                         .withMessageContaining("its client is closed");
             }
-            assertThat(agent.requests()).isEqualTo(64);
+            assertThat(agent.requests()).isEqualTo(7);
         }
     }
 
@@ -233,10 +233,10 @@ final class AgentsTest {
             consul.instead("attempt", "500 rpc error");
             assertThatThrownBy(abandoned::acquire).isInstanceOf(LockUnavailableException.class);
             consul.asked();
-            for (int i = 0; i < 64; i++) {
+            for (int i = 0; i < 7; i++) {
                 BackendDriver.of(backend, "many" + i).send(0, PATIENCE.toMillis());
             }
-            until(() -> consul.size() == 64);
+            until(() -> consul.size() == 7);
             consul.asked();
             CompletableFuture<?> late = BackendDriver.of(backend, "many")
                     .send(0, PATIENCE.toMillis())
@@ -247,7 +247,8 @@ final class AgentsTest {
                     backend.abandon(held.acquisition(), PATIENCE.toMillis()).toCompletableFuture(),
                     backend.abandon(abandoned.acquisition(), PATIENCE.toMillis())
                             .toCompletableFuture());
-            answers.release(); // one of the 64
+            first.get(0).get(1, TimeUnit.MINUTES); // without a free place
+            answers.release(); // one of the 7
             until(() -> consul.has("attempt"));
             assertThat(consul.kinds())
                     .filteredOn(kind -> !kind.equals("read")) // behind the new epoch

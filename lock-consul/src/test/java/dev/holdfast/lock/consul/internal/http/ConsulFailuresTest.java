@@ -4,8 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
+import java.io.EOFException;
 import java.io.IOException;
 import java.net.ConnectException;
+import java.net.SocketException;
 import java.net.http.HttpConnectTimeoutException;
 import java.net.http.HttpTimeoutException;
 import java.nio.channels.UnresolvedAddressException;
@@ -35,7 +37,7 @@ final class ConsulFailuresTest {
                 "500|No cluster leader|false|Consul has no leader",
                 "500|Raft leadership lost|false|Consul has no leader",
                 "500|rpc error|false|Consul answers 500, rpc error; the outcome is unknown, try again",
-                "429|slow down|false|Consul answers 429, slow down"
+                "429|slow down|false|too many connections; the outcome is unknown, try again; above http_max_conns_per_client"
             })
     void answer_isTold_withWhatToDo(int status, String said, boolean configuration, String message) {
         assertThat(told(new ConsulException(status, said)))
@@ -55,6 +57,11 @@ final class ConsulFailuresTest {
                 .hasMessageContaining("no TLS connection to Consul: PKIX");
         assertThat(told(new SSLHandshakeException("Remote host terminated the handshake")))
                 .isInstanceOf(LockUnavailableException.class);
+        assertThat(told(new IOException(new EOFException())))
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessageContainingAll("closed the connection", "http_max_conns_per_client");
+        assertThat(told(new IOException(new SocketException("Connection reset"))))
+                .hasMessageContaining("http_max_conns_per_client");
         assertThat(told(new IOException("reset")))
                 .isInstanceOf(LockUnavailableException.class)
                 .hasMessageContaining("no usable answer from Consul: reset");

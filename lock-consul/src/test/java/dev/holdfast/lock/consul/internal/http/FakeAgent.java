@@ -22,6 +22,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 public final class FakeAgent implements AutoCloseable {
     private final Answers answers;
     private final AtomicInteger goneClients = new AtomicInteger();
+    private final AtomicInteger accepted = new AtomicInteger();
     private final AtomicInteger requests = new AtomicInteger();
     private final List<String> heads = new CopyOnWriteArrayList<>();
     private final ServerSocket socket;
@@ -47,6 +48,7 @@ public final class FakeAgent implements AutoCloseable {
             try {
                 while (true) {
                     Socket connection = socket.accept();
+                    accepted.incrementAndGet();
                     threads.execute(() -> serve(connection));
                 }
             } catch (IOException | RejectedExecutionException e) {
@@ -99,6 +101,11 @@ public final class FakeAgent implements AutoCloseable {
 
     public URI address() {
         return URI.create("http://127.0.0.1:" + socket.getLocalPort());
+    }
+
+    /** How many connections are open. */
+    public int connections() {
+        return accepted.get() - goneClients.get();
     }
 
     /** How many connections clients have closed. */

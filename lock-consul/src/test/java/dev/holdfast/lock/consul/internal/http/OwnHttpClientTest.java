@@ -18,7 +18,7 @@ final class OwnHttpClientTest {
         SSLContext tls = SSLContext.getInstance("TLS");
         tls.init(null, null, null);
         OwnHttpClient own = new OwnHttpClient(Duration.ofMillis(1_234), tls);
-        HttpClient client = own.client();
+        HttpClient client = own.to(List.of(), null).client();
         assertThat(client.connectTimeout()).contains(Duration.ofMillis(1_234));
         assertThat(client.followRedirects())
                 .as("a redirect would take the token elsewhere")
@@ -42,7 +42,7 @@ final class OwnHttpClientTest {
     @Test
     void withoutTls_itIsThePlatforms() throws Exception {
         OwnHttpClient own = new OwnHttpClient(Duration.ofSeconds(1), null);
-        assertThat(own.client().sslContext()).isSameAs(SSLContext.getDefault());
+        assertThat(own.to(List.of(), null).client().sslContext()).isSameAs(SSLContext.getDefault());
         own.close();
     }
 

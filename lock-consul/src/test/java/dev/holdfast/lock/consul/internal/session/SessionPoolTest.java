@@ -209,8 +209,8 @@ final class SessionPoolTest {
     @Test
     void deadline_isOneTime_forRequestsThatGoFirstOrNot() {
         Deadline far = Deadline.in(60_000);
-        assertThat(far.first()).isFalse();
-        assertThat(far.goingFirst()).isEqualTo(new Deadline(far.nanos(), true));
+        assertThat(far.priority()).isEqualTo(Deadline.Priority.NORMAL);
+        assertThat(far.goingFirst()).isEqualTo(new Deadline(far.nanos(), Deadline.Priority.FIRST));
         assertThat(far.leftMillis()).isBetween(1_000L, 60_000L);
         assertThat(far.hasPassed()).isFalse();
         Deadline passed = Deadline.in(-10);
