@@ -1,6 +1,7 @@
 package dev.holdfast.broken;
 
 import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.memory.MemoryStore;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
@@ -63,6 +64,15 @@ public final class BrokenBackends {
                 return done(renewed(grants));
             }
         };
+    }
+
+    /** Now and then, the answer to a renewal says that the lock is lost, which it is then. */
+    public static LockBackend lostWithoutCause(LockBackend backend) {
+        return renewResults(
+                backend,
+                (grant, result) -> ThreadLocalRandom.current().nextInt(50) == 0
+                        ? new RenewResult.Lost(LossReason.REVOKED, "made up")
+                        : result);
     }
 
     private static List<RenewResult> renewed(List<Grant> grants) {

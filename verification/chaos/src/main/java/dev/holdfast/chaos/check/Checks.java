@@ -38,6 +38,7 @@ public final class Checks {
                 new FifoCheck(fifo),
                 new AnswerCheck(),
                 new LossCheck(),
+                new UnexplainedLossCheck(),
                 new LeakCheck());
     }
 
@@ -52,6 +53,7 @@ public final class Checks {
                 new CallbackCheck(),
                 new LossNotificationCheck(),
                 new LossCheck(),
+                new UnexplainedLossCheck(),
                 new LeakCheck());
     }
 
@@ -66,6 +68,7 @@ public final class Checks {
                 new ProgressCheck(),
                 new AnswerCheck(),
                 new LossCheck(),
+                new UnexplainedLossCheck(),
                 new LeakCheck());
     }
 

@@ -34,6 +34,7 @@ public record ClientConfig(
         int controlPort,
         String mutant,
         Workload workload) {
+    private static final int MAX_CLIENTS = 16;
 
     /**
      * Writes it as arguments.
@@ -76,6 +77,11 @@ public record ClientConfig(
     /** Whether as much as possible is to happen: no hold lasts, and no client rests. */
     boolean isThroughput() {
         return longPercent < 0;
+    }
+
+    /** The number of a bystander's name: behind those of the workers, and behind one of each client that is left to its close. */
+    int bystander(int index) {
+        return names + MAX_CLIENTS + process.client() * Bystanders.COUNT + index;
     }
 
     static String lockName(int name) {

@@ -85,6 +85,7 @@ public final class ClientMain {
             workers.add(daemonThread(worker, "chaos-worker-" + i));
         }
         log.write(Kind.START, 0, MAIN_THREAD, 0, EventLog.NO_OPERATION, System.nanoTime(), 0);
+        workers.add(daemonThread(new Bystanders(config, client, log, stopped::get), "chaos-bystanders"));
         workers.forEach(Thread::start);
         try (RegisterClient control = new RegisterClient(config.controlPort())) {
             if (!control.awaitStop(config.process().client(), config.process().incarnation())) {

@@ -67,6 +67,10 @@ final class Hold {
         write(Kind.PROBED, free ? 1 : 0, System.nanoTime(), 0);
     }
 
+    void age(long nanos) {
+        write(Kind.AGE, 0, System.nanoTime(), nanos);
+    }
+
     void told() {
         write(Kind.TOLD, 0, System.nanoTime(), 0);
     }

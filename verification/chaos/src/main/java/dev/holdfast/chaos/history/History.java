@@ -160,6 +160,7 @@ public record History(
             case REVOKED -> operation.revocations++;
             case TOGETHER -> operation.together++;
             case RESTS -> operation.rests = value * 1_000_000;
+            case AGE -> operation.renewalAge = Math.max(operation.renewalAge, value);
             default -> {}
         }
     }

@@ -45,5 +45,7 @@ public enum Kind {
     /** A leader's callback was called while another one ran. */
     TOGETHER,
     /** The candidate does not stand before a number of milliseconds have passed since it was asked for; the value. */
-    RESTS
+    RESTS,
+    /** How old the last renewal of a bystander is, in nanoseconds; the value. Written if it is older than before. */
+    AGE
 }

@@ -19,7 +19,9 @@ public enum OpKind {
     /** {@code tryAcquire()} of a lock that is left to the client's close. */
     LEFT_TO_CLOSE(false),
     /** {@code lock()} of the read lock by the thread that holds the write lock, which it unlocks then. */
-    DOWNGRADE(false);
+    DOWNGRADE(false),
+    /** {@code tryAcquire()} of a lock that its client keeps all the time, with which nothing is done. */
+    BYSTANDER(false);
 
     private final boolean waits;
 

@@ -98,6 +98,9 @@ public final class Operation {
     /** How long the candidate did not stand after {@link #invoked}, in nanoseconds. */
     public long rests;
 
+    /** How old the last renewal of a bystander has been at most, in nanoseconds; 0 if it was never more than half of the lease. */
+    public long renewalAge;
+
     /** The inner holds. */
     public final List<Reentry> reentries = new ArrayList<>();
 

@@ -34,6 +34,46 @@ final class ChecksTest {
     }
 
     @Test
+    void losses_haveACause() {
+        Operation lost = claim(1, 0, 30_000, 35_000);
+        lost.lost = 35_100 * Claims.MILLI;
+        Check check = new UnexplainedLossCheck();
+        assertThat(check.check(evidence(List.of(lost), List.of(), List.of())).violations())
+                .hasSize(1);
+        assertThat(check.check(evidence(List.of(lost), List.of(fault(FaultKind.NET_CUT, 0, 33_000, 34_000)), List.of()))
+                        .violations())
+                .as("a fault")
+                .isEmpty();
+        assertThat(check.check(evidence(
+                                List.of(lost), List.of(fault(FaultKind.LEADER_KILL, -1, 20_000, 21_000)), List.of()))
+                        .violations())
+                .as("a failover")
+                .isEmpty();
+        Interval pause = new Interval("paused", 33_000 * Claims.MILLI, 35_000 * Claims.MILLI);
+        assertThat(check.check(evidence(List.of(lost), List.of(), List.of(pause)))
+                        .violations())
+                .as("the machine stood still")
+                .isEmpty();
+        Operation ended = claim(0, OpKind.NOT_RENEWED, 1, 0, 30_000, 35_000);
+        ended.lost = 35_100 * Claims.MILLI;
+        assertThat(found(check, ended)).as("not renewed").isEmpty();
+    }
+
+    @Test
+    void unavailability_hasACause() {
+        Operation failed = call(0, OpKind.TIMED, 30_000);
+        failed.failed = 31_000 * Claims.MILLI;
+        failed.failure = Outcome.UNAVAILABLE;
+        Check check = new UnexplainedLossCheck();
+        assertThat(check.check(evidence(List.of(failed), List.of(), List.of())).violations())
+                .hasSize(1);
+        assertThat(check.check(evidence(
+                                List.of(failed), List.of(fault(FaultKind.NET_CUT, 0, 29_000, 30_500)), List.of()))
+                        .violations())
+                .isEmpty();
+    }
+
+    @Test
     void overlap_withoutFailovers() {
         Operation held = claim(1, 0, 30_000, 31_000);
         Operation second = claim(2, 0, 30_500, 30_600);

@@ -42,8 +42,8 @@ final class StoreQueries {
             throw new LockConfigurationException(info.name()
                     + " keeps locks in a way that cannot be listed; ask for the holder of one lock by its name");
         }
-        LockListing page =
-                answer(asked, LISTING_TIMEOUTS, timeoutMillis -> engine.backend().list(prefix, limit, timeoutMillis));
+        LockListing page = answer(
+                asked, LISTING_TIMEOUTS, timeoutMillis -> engine.backend().list(prefix, limit, timeoutMillis));
         return new LockListing(
                 page.locks().stream().map(StoreQueries::withPublicToken).toList(), page.more());
     }
