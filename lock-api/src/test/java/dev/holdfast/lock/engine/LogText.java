@@ -10,6 +10,7 @@ public final class LogText {
     private LogText() {}
 
     public static String of(Runnable action) {
+        BackgroundLog.flush(10_000); // lines of an earlier test
         PrintStream before = System.err;
         ByteArrayOutputStream written = new ByteArrayOutputStream();
         System.setErr(new PrintStream(written, true, StandardCharsets.UTF_8));

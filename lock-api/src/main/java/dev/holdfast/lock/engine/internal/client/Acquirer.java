@@ -76,7 +76,7 @@ final class Acquirer {
                 name, options, timeoutNanos, engine.nanos(), engine.runtime().callbacks(), leases);
         LockEntry entry = entrance.apply(waiter);
         if (!waiter.triesOnce() && !waiter.waitsForever()) {
-            waiter.timeout(engine.timer().after(timeoutNanos, () -> entry.timeOut(waiter)));
+            waiter.timeout(engine.timer().after(timeoutNanos, () -> entry.timeOutSoon(waiter)));
         }
         waiter.future.whenComplete((lease, error) -> entry.cancel(waiter));
         return waiter.future;

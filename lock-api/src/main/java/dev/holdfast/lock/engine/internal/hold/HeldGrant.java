@@ -184,6 +184,11 @@ public final class HeldGrant {
         return doubted;
     }
 
+    /** Reports that the renewal in flight has been answered. */
+    public void mayBeRenewed() {
+        renewing = false;
+    }
+
     /** Puts the grant in doubt: it does not count as valid until a renewal is confirmed that was sent later. */
     public void doubt(long nowNanos) {
         doubtedNanos = nowNanos;

@@ -2,7 +2,6 @@ package dev.holdfast.lock.engine.internal.hold;
 
 import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LossReason;
-import dev.holdfast.lock.engine.internal.queue.HeldLock;
 import dev.holdfast.lock.engine.internal.runtime.StateMutex;
 import java.util.Objects;
 import java.util.Optional;
@@ -87,8 +86,12 @@ public final class Hold {
     /** The read holds of a thread under its own exclusive lock. */
     private int reads;
 
-    /** The next hold that shares the grant, in the list of {@link HeldLock}. */
-    public @Nullable Hold next;
+    /** The list that has this hold, and its neighbours there; managed by that list. */
+    @Nullable HoldList list;
+
+    @Nullable Hold before;
+
+    @Nullable Hold next;
 
     private @Nullable CompletableFuture<LossReason> lost;
 
@@ -168,6 +171,10 @@ public final class Hold {
 
     public boolean isOfThread() {
         return ofThread;
+    }
+
+    int requesterHash() {
+        return requester.hash;
     }
 
     /** The name of the thread that requested the hold, if it still exists. */

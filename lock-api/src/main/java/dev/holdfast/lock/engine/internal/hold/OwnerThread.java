@@ -8,8 +8,12 @@ import java.lang.ref.WeakReference;
  */
 final class OwnerThread extends WeakReference<Thread> {
 
+    /** The thread's identity hash code. */
+    final int hash;
+
     OwnerThread(Thread thread) {
         super(thread);
+        this.hash = System.identityHashCode(thread);
     }
 
     boolean is(Thread thread) {

@@ -2,10 +2,11 @@ package dev.holdfast.lock.engine.internal.hold;
 
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.engine.internal.runtime.RequestTime;
+import dev.holdfast.lock.engine.internal.runtime.StateMutex;
 
 /**
  * Receives the outcome of renewals and the end of held grants. Each call is a transition, and does nothing for a grant that has
- * ended.
+ * ended. Calls of the threads that renew do not wait for other callers of the name; see {@link StateMutex#submit}.
  */
 public interface RenewalListener {
 
@@ -23,4 +24,7 @@ public interface RenewalListener {
 
     /** Ends the grant if its time has passed. */
     void expireIfDue(HeldGrant heldGrant);
+
+    /** The same, without waiting for the transition. */
+    void expireSoon(HeldGrant heldGrant);
 }

@@ -84,7 +84,7 @@ public final class Renewals {
         boolean late = false;
         for (HeldGrant heldGrant : held) {
             if (heldGrant.remainingNanos(runtime.ticker()) <= 0) {
-                heldGrant.listener.expireIfDue(heldGrant);
+                heldGrant.listener.expireSoon(heldGrant);
             } else if (isRenewable(heldGrant)) {
                 long left = heldGrant.renewDueNanos - nowNanos;
                 if (left <= heldGrant.thirdOfLeaseNanos() / 2 && heldGrant.listener.prepareRenewal(heldGrant)) {
@@ -243,14 +243,12 @@ public final class Renewals {
             RenewResult result = results.get(i);
             if (result instanceof RenewResult.Renewed renewed) {
                 heldGrant.listener.renewed(heldGrant, sent, renewed.leaseMillis(), asked || heldGrant.autoRenew);
-                heldGrant.renewing = false;
             } else if (result instanceof RenewResult.Lost lost) {
                 heldGrant.listener.ended(heldGrant, lost.reason(), lost.detail());
             } else if (first) {
                 unknown(List.of(heldGrant), ((RenewResult.Unknown) result).detail());
             }
         }
-        scheduleNextRun(heldGrants);
     }
 
     /** Marks leases with an unknown outcome as suspect, and schedules a retry while they are valid. */
@@ -273,6 +271,13 @@ public final class Renewals {
             }
         }
         scheduleNextRun(heldGrants);
+    }
+
+    /** Schedules the next run for a lease that was renewed. */
+    public void scheduleNextRun(HeldGrant heldGrant) {
+        if (held.contains(heldGrant)) {
+            housekeeper.needWithin(nextRunNanos(heldGrant, runtime.ticker().nanos()));
+        }
     }
 
     private void scheduleNextRun(List<HeldGrant> heldGrants) {

@@ -65,7 +65,7 @@ final class AttemptSender {
     }
 
     private void handedOver(Attempt attempt, Grant grant) {
-        entry.mutex().run(() -> pending.handedOver(attempt, grant));
+        entry.mutex().submit(() -> pending.handedOver(attempt, grant));
     }
 
     /** Begins an attempt within a transition; the calls to the backend follow after it. */
@@ -88,7 +88,7 @@ final class AttemptSender {
                 .begin(
                         attempt.timeoutNanos,
                         () -> entry.mutex()
-                                .run(() -> pending.failed(
+                                .submit(() -> pending.failed(
                                         attempt, Failures.stalled(entry.name(), attempt.timeoutNanos), true)));
         return () -> send(attempt, inFlight);
     }
@@ -113,7 +113,7 @@ final class AttemptSender {
 
     /** Fails an attempt that was offered to a client thread, unless it has begun. A transition. */
     private void notBegun(Attempt attempt, Waiter head, LockException failure) {
-        entry.mutex().run(() -> {
+        entry.mutex().submit(() -> {
             if (pending.isAwaited(attempt) && head.takeTask() != null) {
                 pending.failed(attempt, failure, false);
             }
@@ -147,7 +147,7 @@ final class AttemptSender {
 
         private void stuck() {
             LockException failure = Failures.stalled(entry.name(), limitNanos);
-            entry.mutex().run(() -> pending.stuck(attempt, asking, this, failure));
+            entry.mutex().submit(() -> pending.stuck(attempt, asking, this, failure));
         }
     }
 
@@ -164,14 +164,16 @@ final class AttemptSender {
         CompletionStage<AcquireResult> stage =
                 FailureTranslator.guard(() -> engine.backend().tryAcquire(attempt.request));
         if (pending.hasEnded()) {
-            entry.mutex().run(pending::abandonUnlessHeld);
+            entry.mutex().submit(pending::abandonUnlessHeld);
         }
         stage.whenComplete((answer, error) -> {
-            try {
-                entry.mutex().run(() -> pending.answered(attempt, answer, error));
-            } finally {
-                inFlight.end();
-            }
+            entry.mutex().submit(() -> {
+                try {
+                    pending.answered(attempt, answer, error);
+                } finally {
+                    entry.mutex().afterUnlock(inFlight::end);
+                }
+            });
         });
     }
 }

@@ -5,6 +5,7 @@ import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.engine.internal.hold.HeldGrant;
 import dev.holdfast.lock.engine.internal.hold.Hold;
 import dev.holdfast.lock.engine.internal.hold.HoldEvents;
+import dev.holdfast.lock.engine.internal.hold.HoldList;
 import dev.holdfast.lock.engine.internal.hold.RenewalListener;
 import dev.holdfast.lock.engine.internal.runtime.RequestTime;
 import dev.holdfast.lock.engine.internal.runtime.StateMutex;
@@ -12,7 +13,6 @@ import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -29,11 +29,10 @@ public final class HeldLock implements RenewalListener {
     private final EntryCallbacks callbacks;
 
     private @Nullable HeldGrant heldGrant;
-    /**
-     * The hold, or the first of the holds that share the grant. Null if this client does not hold the lock, or the grant lingers:
-     * the hold was released, and its {@code minHold} has not passed.
+    /** The holds that share the grant. Empty if this client does not hold the lock, or the grant lingers: the last hold was
+     * released, and its {@code minHold} has not passed.
      */
-    private @Nullable Hold first;
+    private final HoldList holds = new HoldList();
 
     /**
      * Creates the state of a lock that is not held.
@@ -64,42 +63,27 @@ public final class HeldLock implements RenewalListener {
 
     /** Whether the lock has a hold; false while a released grant lingers. */
     boolean isHeld() {
-        return first != null;
+        return !holds.isEmpty();
     }
 
     /** The hold, or the first of the shared holds; null if there is none. */
     public @Nullable Hold hold() {
-        return first;
+        return holds.first();
     }
 
     /** The {@code lock} hold of a thread; null if it has none. */
     @Nullable Hold holdOf(@Nullable Thread thread) {
-        for (Hold hold = first; hold != null; hold = hold.next) {
-            if (hold.isOwnedBy(thread)) {
-                return hold;
-            }
-        }
-        return null;
+        return holds.ownedBy(thread);
     }
 
     /** The hold that a thread requested, even for another owner; null if there is none. */
     @Nullable Hold askedForBy(Thread thread) {
-        for (Hold hold = first; hold != null; hold = hold.next) {
-            if (hold.isAskedForBy(thread)) {
-                return hold;
-            }
-        }
-        return null;
+        return holds.askedForBy(thread);
     }
 
     /** Whether that hold has not ended. */
     boolean has(Hold hold) {
-        for (Hold each = first; each != null; each = each.next) {
-            if (each == hold) {
-                return true;
-            }
-        }
-        return false;
+        return holds.has(hold);
     }
 
     /** Whether that acquisition is the held one. */
@@ -114,45 +98,18 @@ public final class HeldLock implements RenewalListener {
     /** Adds a hold to a grant: its first one, the next one after a hand-off, or a shared one. */
     void begin(HeldGrant granted, Hold begun) {
         heldGrant = granted;
-        Hold last = first;
-        if (last == null) {
-            first = begun;
-            return;
-        }
-        while (last.next != null) {
-            last = last.next;
-        }
-        last.next = begun;
+        holds.add(begun);
     }
 
     /** Removes a hold that has ended. If it was the last one, the grant lingers. */
     void end(Hold ended) {
-        if (first == ended) {
-            first = ended.next;
-        } else {
-            for (Hold hold = first; hold != null; hold = hold.next) {
-                if (hold.next == ended) {
-                    hold.next = ended.next;
-                    break;
-                }
-            }
-        }
-        ended.next = null; // a caller that keeps an ended lease must not keep the later holds reachable
-    }
-
-    /** All holds that share the grant. */
-    private List<Hold> all() {
-        List<Hold> all = new ArrayList<>(1);
-        for (Hold hold = first; hold != null; hold = hold.next) {
-            all.add(hold);
-        }
-        return all;
+        holds.remove(ended);
     }
 
     /** Drops the grant and stops its renewal. */
     void leave(HeldGrant current) {
         heldGrant = null;
-        first = null;
+        holds.clear();
         engine().renewals().remove(current);
     }
 
@@ -167,7 +124,7 @@ public final class HeldLock implements RenewalListener {
 
     /** For {@link LockEntry#usage}. */
     List<LockUsage.Holder> usage() {
-        return all().stream().map(this::usage).toList();
+        return holds.all().stream().map(this::usage).toList();
     }
 
     private LockUsage.Holder usage(Hold held) {
@@ -202,17 +159,17 @@ public final class HeldLock implements RenewalListener {
 
     @Override
     public boolean prepareRenewal(HeldGrant current) {
-        return mutex().test(() -> {
+        mutex().submit(() -> {
             if (heldGrant == current) {
                 dropOrphans(current);
             }
-            return heldGrant == current && current.abandonedBecause == null;
         });
+        return current.abandonedBecause == null;
     }
 
     /** Ends the holds of readers whose threads have died. A grant whose owners have all died is not renewed. */
     private void dropOrphans(HeldGrant current) {
-        List<Hold> all = all();
+        List<Hold> all = holds.all();
         List<Hold> orphans = all.stream().filter(Hold::isOrphaned).toList();
         if (!orphans.isEmpty() && orphans.size() == all.size()) {
             current.abandonedBecause = LossReason.OWNER_DIED;
@@ -229,23 +186,31 @@ public final class HeldLock implements RenewalListener {
      */
     @Override
     public void renewed(HeldGrant current, RequestTime sent, long leaseMillis, boolean extend) {
-        mutex().run(() -> {
-            if (heldGrant == current && current.remainingNanos(engine().ticker()) <= 0) {
-                expire(current);
-                return;
-            }
-            current.confirm(sent, engine().nanos(), leaseMillis, extend);
-            if (heldGrant == current && isHeld()) {
-                events().renewed(Objects.requireNonNull(
-                        first)); // one event for the grant, as all its holds have the same token
+        mutex().submit(() -> {
+            try {
+                confirm(current, sent, leaseMillis, extend);
+            } finally {
+                current.mayBeRenewed();
+                mutex().afterUnlock(() -> engine().renewals().scheduleNextRun(current));
             }
         });
+    }
+
+    private void confirm(HeldGrant current, RequestTime sent, long leaseMillis, boolean extend) {
+        if (heldGrant == current && current.remainingNanos(engine().ticker()) <= 0) {
+            expire(current);
+            return;
+        }
+        current.confirm(sent, engine().nanos(), leaseMillis, extend);
+        if (heldGrant == current && isHeld()) {
+            events().renewed(Objects.requireNonNull(holds.first())); // one event, as all holds have the same token
+        }
     }
 
     /** Reports the failed renewal; the holder keeps the lease while it is valid. */
     @Override
     public void suspected(HeldGrant current, String detail) {
-        mutex().run(() -> reportSuspect(current, detail));
+        mutex().submit(() -> reportSuspect(current, detail));
     }
 
     /** Puts a grant in doubt at the backend's request; returns false if it is not the held one. */
@@ -264,7 +229,7 @@ public final class HeldLock implements RenewalListener {
 
     private void reportSuspect(HeldGrant current, String detail) {
         if (heldGrant == current && isHeld()) {
-            events().suspect(Objects.requireNonNull(first), detail);
+            events().suspect(Objects.requireNonNull(holds.first()), detail);
         }
     }
 
@@ -280,8 +245,17 @@ public final class HeldLock implements RenewalListener {
     }
 
     @Override
+    public void expireSoon(HeldGrant current) {
+        mutex().submit(() -> {
+            if (current.remainingNanos(engine().ticker()) <= 0) {
+                expire(current);
+            }
+        });
+    }
+
+    @Override
     public void ended(HeldGrant current, LossReason reason, String detail) {
-        mutex().run(() -> end(current, reason, detail));
+        mutex().submit(() -> end(current, reason, detail));
     }
 
     /**
@@ -310,7 +284,7 @@ public final class HeldLock implements RenewalListener {
         if (heldGrant != current) {
             return;
         }
-        List<Hold> ended = all();
+        List<Hold> ended = holds.all();
         leave(current);
         ended.forEach(hold -> lose(hold, reason, detail));
         boolean isGone = reason == LossReason.REVOKED || reason == LossReason.SESSION_LOST;
@@ -319,7 +293,7 @@ public final class HeldLock implements RenewalListener {
         if (toGiveBack && minHoldLeft <= 0) {
             giveBack(current);
         } else if (toGiveBack && reason != LossReason.CLIENT_CLOSED) {
-            engine().timer().after(minHoldLeft, () -> mutex().run(() -> giveBack(current)));
+            engine().timer().after(minHoldLeft, () -> mutex().submit(() -> giveBack(current)));
         }
         callbacks.startNext();
     }

@@ -217,7 +217,7 @@ public final class LocalHolds implements Hold.Lock {
 
     @Override
     public void endDropped(Hold hold) {
-        mutex().run(() -> {
+        mutex().submit(() -> {
             try {
                 endHold(hold, false, false);
             } catch (LeaseLostException alreadyReported) {
@@ -281,7 +281,7 @@ public final class LocalHolds implements Hold.Lock {
 
     /** Ends the {@code minHold} of a lock that was released before. A transition. */
     private void endLinger(HeldGrant lingering) {
-        mutex().run(() -> {
+        mutex().submit(() -> {
             if (heldLock.grant() == lingering) {
                 heldLock.leave(lingering);
                 heldLock.giveBack(lingering);
@@ -297,8 +297,13 @@ public final class LocalHolds implements Hold.Lock {
         Release release = new Release(hold, engine().nanos());
         releasing = release;
         mutex().afterUnlock(engine().releaser().release(current.grant, here, result -> {
-            mutex().run(() -> released(release, result));
-            release.outcome.complete(result);
+            mutex().submit(() -> {
+                try {
+                    released(release, result);
+                } finally {
+                    mutex().afterUnlock(() -> release.outcome.complete(result));
+                }
+            });
         }));
         if (engine().info().ordered()) {
             mutex().afterUnlock(() -> sent(release)); // effects run in order, so the release has been sent by then
@@ -321,7 +326,7 @@ public final class LocalHolds implements Hold.Lock {
 
     /** Records that a release has been sent; on an ordered store the next attempt may follow at once. A transition. */
     private void sent(Release release) {
-        mutex().run(() -> {
+        mutex().submit(() -> {
             if (releasing == release) {
                 release.sent = true;
                 callbacks.startNext();

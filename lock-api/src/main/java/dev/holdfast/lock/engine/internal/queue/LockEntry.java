@@ -165,23 +165,30 @@ public final class LockEntry implements EntryCallbacks {
      * a round trip must not end differently from no wait at all.
      */
     public void timeOut(Waiter waiter) {
-        mutex.run(() -> {
-            if (waiter.state != Waiter.State.WAITING) {
-                return;
+        mutex.run(() -> endInTime(waiter));
+    }
+
+    /** The same for a timer, which does not wait for the transition. */
+    public void timeOutSoon(Waiter waiter) {
+        mutex.submit(() -> endInTime(waiter));
+    }
+
+    private void endInTime(Waiter waiter) {
+        if (waiter.state != Waiter.State.WAITING) {
+            return;
+        }
+        PendingAcquisition current = pending;
+        LockException failure = current == null ? holds.unavailability(waiter) : current.unavailability(waiter);
+        long leftNanos = engine().requestTimeoutNanos() - (engine().nanos() - waiter.sinceNanos);
+        if (failure != null && current != null && current.isFirstAnswerPending() && leftNanos > 0) {
+            queue().awaitNextAnswer(waiter, engine().requestTimeoutNanos());
+            if (waiter instanceof AsyncWaiter async) {
+                mutex.afterUnlock(() -> async.timeout(engine().timer().after(leftNanos, () -> timeOutSoon(waiter))));
             }
-            PendingAcquisition current = pending;
-            LockException failure = current == null ? holds.unavailability(waiter) : current.unavailability(waiter);
-            long leftNanos = engine().requestTimeoutNanos() - (engine().nanos() - waiter.sinceNanos);
-            if (failure != null && current != null && current.isFirstAnswerPending() && leftNanos > 0) {
-                waiter.awaitNextAnswer(engine().requestTimeoutNanos());
-                if (waiter instanceof AsyncWaiter async) {
-                    mutex.afterUnlock(() -> async.timeout(engine().timer().after(leftNanos, () -> timeOut(waiter))));
-                }
-                return;
-            }
-            waiter.failure = failure;
-            leave(waiter, failure == null ? Waiter.State.BUSY : Waiter.State.FAILED);
-        });
+            return;
+        }
+        waiter.failure = failure;
+        leave(waiter, failure == null ? Waiter.State.BUSY : Waiter.State.FAILED);
     }
 
     private boolean leave(Waiter waiter, Waiter.State state) {
@@ -302,7 +309,7 @@ public final class LockEntry implements EntryCallbacks {
 
     /** Puts a grant in doubt, perhaps one whose answer has not arrived yet. */
     void doubt(OwnerId owner, String detail) {
-        mutex.run(() -> {
+        mutex.submit(() -> {
             if (!heldLock.doubt(owner, detail) && pending != null && pending.isOf(owner)) {
                 pending.noteDoubt();
             }
@@ -311,7 +318,7 @@ public final class LockEntry implements EntryCallbacks {
 
     /** Ends a grant at the backend's report, perhaps one whose answer has not arrived yet. */
     void lost(Grant grant, LossReason reason, String detail) {
-        mutex.run(() -> {
+        mutex.submit(() -> {
             boolean isHeld = heldLock.lost(grant, reason, detail);
             if (!isHeld && pending != null && pending.isOf(grant.acquisition().owner())) {
                 pending.noteLoss(grant.token());

@@ -2,22 +2,18 @@ package dev.holdfast.lock.engine.internal.queue;
 
 import dev.holdfast.lock.engine.internal.hold.DeadOwnerDetector;
 import dev.holdfast.lock.engine.internal.hold.Hold;
+import dev.holdfast.lock.engine.internal.hold.HoldList;
 import dev.holdfast.lock.engine.internal.runtime.StateMutex;
-import java.util.ArrayList;
-import java.util.Collections;
-import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The holds of one lock that were lost while a thread owned them. Until the thread has ended those holds, every use of the lock
- * reports the loss to it. Holds of dead threads are removed. Guarded by the entry's mutex. Rarely more than one: a thread that
- * lost a lock must notice it before it can acquire the lock again.
+ * reports the loss to it. Holds of dead threads are removed. Guarded by the entry's mutex.
  */
 final class LossesByThread implements DeadOwnerDetector.Losses {
     private final StateMutex mutex;
     private final DeadOwnerDetector deadOwners;
-    /** A shared empty list while there are no losses. */
-    private List<Hold> lost = Collections.emptyList();
+    private final HoldList lost = new HoldList();
 
     LossesByThread(StateMutex mutex, DeadOwnerDetector deadOwners) {
         this.mutex = mutex;
@@ -25,9 +21,6 @@ final class LossesByThread implements DeadOwnerDetector.Losses {
     }
 
     void add(Hold hold) {
-        if (lost.isEmpty()) {
-            lost = new ArrayList<>(1);
-        }
         lost.add(hold);
         deadOwners.watch(this);
     }
@@ -42,19 +35,14 @@ final class LossesByThread implements DeadOwnerDetector.Losses {
     }
 
     @Nullable Hold find(@Nullable Thread thread) {
-        for (Hold hold : lost) {
-            if (hold.isOwnedBy(thread)) {
-                return hold;
-            }
-        }
-        return null;
+        return lost.ownedBy(thread);
     }
 
     /** Removes the losses of dead threads. A transition. */
     @Override
     public void removeDeadOwners() {
-        mutex.run(() -> {
-            lost.removeIf(Hold::isOrphaned);
+        mutex.submit(() -> {
+            lost.all().stream().filter(Hold::isOrphaned).forEach(lost::remove);
             unwatchIfEmpty();
         });
     }

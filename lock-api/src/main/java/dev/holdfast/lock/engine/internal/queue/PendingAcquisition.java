@@ -100,7 +100,7 @@ final class PendingAcquisition {
     }
 
     private void signalled() {
-        entry.mutex().run(() -> {
+        entry.mutex().submit(() -> {
             schedule.signalled();
             if (state == State.ASKING) {
                 latest().signalled = true;
@@ -111,7 +111,7 @@ final class PendingAcquisition {
     }
 
     private void poll() {
-        entry.mutex().run(() -> {
+        entry.mutex().submit(() -> {
             if (state == State.LISTENING || state == State.RETRYING) {
                 ask();
             }

@@ -25,7 +25,7 @@ final class SelfWait {
     static void watch(EntryContext entry, HeldLock heldLock, Waiter waiter) {
         Hold own = heldLock.askedForBy(waiter.requester);
         if (own != null && isInTheWayOf(waiter, own) && waiter.timeoutNanos > WARN_AFTER_NANOS) {
-            Runnable check = () -> entry.mutex().run(() -> warn(entry, heldLock, waiter, own));
+            Runnable check = () -> entry.mutex().submit(() -> warn(entry, heldLock, waiter, own));
             entry.mutex().afterUnlock(() -> entry.engine().timer().after(WARN_AFTER_NANOS, check));
         }
     }

@@ -16,6 +16,8 @@ final class WaitQueue {
     private final StateMutex mutex;
     private @Nullable Waiter head;
     private @Nullable Waiter tail;
+    /** The number of waiters that the next answer decides: most queues have none, however long they are. */
+    private int takersOfNextAnswer;
 
     WaitQueue(String name, EngineContext engine, StateMutex mutex) {
         this.name = name;
@@ -33,6 +35,7 @@ final class WaitQueue {
 
     void add(Waiter waiter) {
         waiter.queued = true;
+        takersOfNextAnswer += waiter.takesNextAnswer() ? 1 : 0;
         waiter.before = tail;
         if (tail == null) {
             head = waiter;
@@ -59,9 +62,19 @@ final class WaitQueue {
             after.before = before;
         }
         waiter.queued = false;
+        takersOfNextAnswer -= waiter.takesNextAnswer() ? 1 : 0;
         waiter.before = null;
         waiter.after = null;
         return true;
+    }
+
+    /** Lets a waiter whose time has passed wait for the pending first answer, until the given time since it began to wait. */
+    void awaitNextAnswer(Waiter waiter, long totalNanos) {
+        boolean taking = waiter.takesNextAnswer();
+        waiter.awaitNextAnswer(totalNanos);
+        if (waiter.queued && !taking && waiter.takesNextAnswer()) {
+            takersOfNextAnswer++;
+        }
     }
 
     /** Decides a waiter and notifies it. */
@@ -84,7 +97,7 @@ final class WaitQueue {
 
     /** Ends the waiters that do not wait for another answer as busy. */
     void finishBusy() {
-        for (Waiter waiter = head; waiter != null; ) {
+        for (Waiter waiter = head; waiter != null && takersOfNextAnswer > 0; ) {
             Waiter next = waiter.after;
             if (waiter.takesNextAnswer()) {
                 remove(waiter);

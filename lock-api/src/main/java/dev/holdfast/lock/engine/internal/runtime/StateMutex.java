@@ -4,6 +4,8 @@ import dev.holdfast.lock.engine.internal.queue.LockEntry;
 import dev.holdfast.lock.text.BackgroundLog;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
@@ -23,6 +25,10 @@ public final class StateMutex {
     private @Nullable Effects noted;
     /** The effects that threads are running: one list per thread. */
     private @Nullable Effects running;
+    /** Transitions that the thread with the mutex runs before it leaves; the latest first. */
+    private final AtomicReference<@Nullable Submitted> submitted = new AtomicReference<>();
+
+    private record Submitted(Runnable transition, @Nullable Submitted earlier) {}
 
     /**
      * Creates the mutex of an entry.
@@ -40,6 +46,40 @@ public final class StateMutex {
         } finally {
             leave();
         }
+    }
+
+    /**
+     * Runs a transition without waiting for the mutex: if another thread has it, that thread runs the transition before it leaves.
+     * For the threads that renew leases and read answers. They must not queue behind the callers of one name, of which there may
+     * be thousands.
+     */
+    public void submit(Runnable transition) {
+        if (mutex.tryLock()) {
+            try {
+                transition.run();
+            } finally {
+                leave();
+            }
+            return;
+        }
+        submitted.accumulateAndGet(
+                new Submitted(transition, null),
+                (earlier, latest) -> new Submitted(Objects.requireNonNull(latest).transition, earlier));
+        if (mutex.tryLock()) { // the other thread may have left before
+            leave();
+        }
+    }
+
+    private void takeSubmitted() {
+        Submitted latest = submitted.getAndSet(null);
+        if (latest == null) {
+            return;
+        }
+        Deque<Runnable> inOrder = new ArrayDeque<>();
+        for (Submitted each = latest; each != null; each = each.earlier) {
+            inOrder.addFirst(each.transition);
+        }
+        inOrder.forEach(StateMutex::call);
     }
 
     public boolean test(BooleanSupplier transition) {
@@ -84,18 +124,28 @@ public final class StateMutex {
     }
 
     private void leave() {
-        try {
-            last.run();
-        } finally {
-            Effects mine = begin();
-            mutex.unlock();
-            if (mine != null) {
-                try {
-                    mine.run();
-                } finally {
-                    end(mine);
-                }
+        Effects mine = unlock();
+        while (submitted.get() != null && mutex.tryLock()) {
+            Effects more = unlock();
+            mine = mine == null ? more : mine;
+        }
+        if (mine != null) {
+            try {
+                mine.run();
+            } finally {
+                end(mine);
             }
+        }
+    }
+
+    /** Ends the transition; returns the effects that this thread must run now, if there are any. */
+    private @Nullable Effects unlock() {
+        try {
+            takeSubmitted();
+            call(last);
+            return begin();
+        } finally {
+            mutex.unlock();
         }
     }
 

@@ -228,7 +228,7 @@ class PartsTest {
         ThreadWaiter once = waiter(0);
         ThreadWaiter longer = waiter(Virtual.SECOND);
         ThreadWaiter overdue = waiter(Virtual.SECOND);
-        overdue.awaitNextAnswer(2 * Virtual.SECOND);
+        queue.awaitNextAnswer(overdue, 2 * Virtual.SECOND);
         mutex.run(queue::finishBusy);
         assertThat(once.state).isEqualTo(Waiter.State.BUSY);
         assertThat(overdue.state).isEqualTo(Waiter.State.BUSY);
