@@ -33,8 +33,8 @@ import org.jspecify.annotations.Nullable;
  * answers are limited to the time of a request, unless the URL sets other limits.
  */
 final class OwnPool implements AutoCloseable {
-    private static final long SHORTEST_MILLIS = 250;
-    private static final long LONGEST_VALIDATION_MILLIS = 1_000;
+    private static final long MIN_MILLIS = 250;
+    private static final long MAX_VALIDATION_MILLIS = 1_000;
     private static final String SOCKET_FACTORY = "socketFactory";
 
     private static final int FIRST_REPEATS = 3;
@@ -175,7 +175,7 @@ final class OwnPool implements AutoCloseable {
                 ? address.url() + "?" + JdbcAddress.PERMIT_MYSQL + "=true"
                 : address.url();
         Driver driver = driver(address, url);
-        DriverParameters.requireKnown(address, driver, url);
+        DriverParameters.require(address, driver, url);
         if (!given.contains(SOCKET_FACTORY) && address.kind().equals("postgresql") && canLoad(driver)) {
             properties.setProperty(SOCKET_FACTORY, NotificationSocketFactory.class.getName());
         }
@@ -218,7 +218,7 @@ final class OwnPool implements AutoCloseable {
         config.setExceptionOverride(new BrokenConnections());
         config.setInitializationFailTimeout(1);
         // Together they fit into the time of a request, so that a request needs no thread of its own.
-        long validationMillis = Math.max(SHORTEST_MILLIS, Math.min(LONGEST_VALIDATION_MILLIS, timeoutMillis / 3));
+        long validationMillis = Math.max(MIN_MILLIS, Math.min(MAX_VALIDATION_MILLIS, timeoutMillis / 3));
         config.setValidationTimeout(validationMillis);
         config.setConnectionTimeout(connectionTimeout(timeoutMillis));
         if (uri.embedded()) {
@@ -231,9 +231,9 @@ final class OwnPool implements AutoCloseable {
     }
 
     private static long connectionTimeout(long timeoutMillis) {
-        return timeoutMillis >= 2 * LONGEST_VALIDATION_MILLIS
-                ? timeoutMillis - LONGEST_VALIDATION_MILLIS
-                : Math.max(SHORTEST_MILLIS, timeoutMillis);
+        return timeoutMillis >= 2 * MAX_VALIDATION_MILLIS
+                ? timeoutMillis - MAX_VALIDATION_MILLIS
+                : Math.max(MIN_MILLIS, timeoutMillis);
     }
 
     /** Time-outs; and for MariaDB the option to prepare statements on the server, which other drivers do by default. */

@@ -15,8 +15,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * Refuses an address with a parameter that its driver does not support. Drivers silently ignore such a parameter, so
- * that {@code sslmod=verify-full} would connect in clear text.
+ * Refuses an address with a parameter that its driver does not support, or with one that asks for TLS in vain. Drivers
+ * silently ignore such a parameter, so that {@code sslmod=verify-full} would connect in clear text.
  *
  * <p>PostgreSQL's, MySQL's and MariaDB's own drivers list all their parameters. With another driver, such as a wrapper,
  * only parameters that look like TLS are checked. H2 refuses unknown settings itself.
@@ -30,7 +30,7 @@ public final class DriverParameters {
     private static final Pattern TLS = Pattern.compile(
             "(?i)(use|require|enabled?|disable)?_?(ssl|tls).*|(trust|verify|key_?store|client_?cert|server_?ssl|server_?cert).*");
 
-    /** Aliases that the drivers accept but do not list. They ignore case, except MariaDB's. */
+    /** Aliases that the drivers accept but do not list. */
     private static final Map<String, Set<String>> ALIASES = Map.of(
             MYSQL,
             Set.of(
@@ -75,31 +75,45 @@ public final class DriverParameters {
     private DriverParameters() {}
 
     /**
-     * Checks the parameters of an address.
+     * Checks the names of an address's parameters, and the values of those that concern TLS.
+     *
+     * @throws IllegalArgumentException if the driver ignores a parameter, or if the connection would be less secure than
+     *     a parameter asks for
+     */
+    public static void require(JdbcAddress address, Driver driver, String url) {
+        requireKnown(address, driver, url);
+        boolean isMariaDb = driver.getClass().getName().equals(MARIADB);
+        TlsParameters.require(isMariaDb ? "mariadb" : address.kind(), address);
+    }
+
+    /**
+     * Checks the names.
      *
      * @throws IllegalArgumentException if the driver ignores a parameter; the message gives its number instead of its
      *     name, which may be the rest of a password with an unescaped {@code &}
      */
-    public static void requireKnown(JdbcAddress address, Driver driver, String url) {
+    static void requireKnown(JdbcAddress address, Driver driver, String url) {
         if (address.kind().equals("h2")) {
             return;
         }
         String type = driver.getClass().getName();
-        Set<String> told = told(driver, url);
-        boolean complete = Set.of(POSTGRESQL, MYSQL, MARIADB).contains(type) && !told.isEmpty();
+        Set<String> listed = listed(driver, url);
+        boolean complete = Set.of(POSTGRESQL, MYSQL, MARIADB).contains(type) && !listed.isEmpty();
         if (!complete) {
-            told.addAll(TLS_OF_KIND.getOrDefault(address.kind(), Set.of()));
+            listed.addAll(TLS_OF_KIND.getOrDefault(address.kind(), Set.of()));
         }
-        told.addAll(ALIASES.getOrDefault(type, Set.of()));
-        told.addAll(Set.of("user", "password"));
-        Predicate<String> known = type.equals(POSTGRESQL) ? told::contains : anyCase(told)::contains;
+        listed.addAll(ALIASES.getOrDefault(type, Set.of()));
+        listed.addAll(Set.of("user", "password"));
+        // MySQL's driver ignores case in a URL, but not in the properties that it receives from us.
+        boolean isExact = type.equals(POSTGRESQL) || type.equals(MYSQL);
+        Predicate<String> known = isExact ? listed::contains : anyCase(listed)::contains;
         address.parameters().forEach((name, number) -> {
             if (name.equals(JdbcAddress.PERMIT_MYSQL)) {
                 return;
             }
             boolean exact = type.equals(MARIADB) && MARIADB_EXACT.contains(name);
             if (!known.test(name) && !exact && (complete || TLS.matcher(name).matches())) {
-                List<String> alike = alike(name, told);
+                List<String> alike = alike(name, listed);
                 throw new IllegalArgumentException("the JDBC address has a parameter that its driver " + type
                         + " does not support and would ignore: number " + number + ", not counting those of holdfast"
                         + (alike.isEmpty() ? "" : "; parameters of the driver with the same beginning: " + alike)
@@ -108,7 +122,7 @@ public final class DriverParameters {
         });
     }
 
-    private static Set<String> told(Driver driver, String url) {
+    private static Set<String> listed(Driver driver, String url) {
         Set<String> names = new TreeSet<>();
         try {
             DriverPropertyInfo[] infos = driver.getPropertyInfo(url, new Properties());

@@ -7,6 +7,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -30,6 +31,14 @@ public final class JdbcAddress {
             Pattern.compile("(?:(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.%]+])(?::\\d{1,5})?" + "(?:,(?!$)|$))*");
     private static final Pattern PATH = Pattern.compile("(?:/[^/@:#?&;]*)?");
     private static final Pattern NAME = Pattern.compile("[A-Za-z][A-Za-z0-9_.-]*");
+    private static final Pattern H2_NAME = Pattern.compile(NAME.pattern() + "(?: ZONE)?");
+
+    /** Other drivers' ways to write a login, which H2 takes for a part of the path. */
+    private static final Pattern FOREIGN_LOGIN =
+            Pattern.compile("(?i)jdbc:h2:(?:tcp|ssl):.*(?:@|[?&][a-z]+=).*|.*[?&](?:user|password)\\s*=.*");
+
+    /** A database's name without a host. */
+    private static final Pattern HOSTLESS = Pattern.compile("(?:[a-z]+:)+/?[^/@:#?&;=]*");
 
     /** How MySQL and MariaDB write a host: {@code address=(host=h)(port=1)(user=u)}, or {@code (host=h,user=u)}. */
     private static final Pattern DESCRIBED =
@@ -59,6 +68,7 @@ public final class JdbcAddress {
             "NETWORK_TIMEOUT",
             "NON_KEYWORDS",
             "SCHEMA",
+            "TIME ZONE",
             "TRACE_LEVEL_FILE",
             "TRACE_LEVEL_SYSTEM_OUT",
             "WRITE_DELAY");
@@ -66,6 +76,7 @@ public final class JdbcAddress {
     private final String kind;
     private final String url;
     private final Properties properties = new Properties();
+    private final Map<String, String> spellings = new TreeMap<>(String.CASE_INSENSITIVE_ORDER);
     private final Map<String, Integer> parameters = new LinkedHashMap<>();
 
     public JdbcAddress(String uri) {
@@ -119,6 +130,7 @@ public final class JdbcAddress {
 
     private String splitH2(String uri) {
         String[] parts = uri.split("(?<!\\\\);", -1);
+        requireOwnLogin(parts[0]);
         StringBuilder rest = new StringBuilder(parts[0]);
         for (int i = 1; i < parts.length; i++) {
             int equals = parts[i].indexOf('=');
@@ -126,8 +138,11 @@ public final class JdbcAddress {
             if (parts[i].isEmpty() && i == parts.length - 1) {
                 continue;
             }
-            if (equals < 0 || !NAME.matcher(name).matches()) {
+            if (equals < 0 || !H2_NAME.matcher(name).matches()) {
                 throw malformed("setting number " + i + " is not name=value; write a ; of a password as \\;");
+            }
+            if (!name.equalsIgnoreCase("PASSWORD") && !name.equalsIgnoreCase("INIT")) {
+                requireOwnLogin(parts[i]);
             }
             String value = parts[i].substring(equals + 1).replaceAll("\\\\(.)", "$1");
             if (name.equalsIgnoreCase("USER") || name.equalsIgnoreCase("PASSWORD")) {
@@ -143,6 +158,12 @@ public final class JdbcAddress {
         return rest.toString();
     }
 
+    private static void requireOwnLogin(String part) {
+        if (FOREIGN_LOGIN.matcher(part).matches()) {
+            throw malformed("H2's user and password are written ;USER=…;PASSWORD=…");
+        }
+    }
+
     // ---- the others: [user:password@]hosts/database?parameters
 
     private String split(String uri) {
@@ -152,6 +173,9 @@ public final class JdbcAddress {
         if (slashes < 0) {
             if (head.indexOf('@') >= 0) {
                 throw malformed("there is an @ but no //");
+            }
+            if (!HOSTLESS.matcher(head).matches()) {
+                throw malformed("there is more than a database's name; parameters follow a ?");
             }
             parameters(question < 0 ? "" : uri.substring(question + 1));
             return head;
@@ -270,9 +294,11 @@ public final class JdbcAddress {
         }
     }
 
+    /** Compares names without case: most drivers do, and the last of two values would be used. */
     private void put(String name, String value) {
+        String given = spellings.putIfAbsent(name, name);
         Object before = properties.put(name, value);
-        if (before != null && !before.equals(value)) {
+        if (before != null && !before.equals(value) || given != null && !given.equals(name)) {
             throw malformed("user, password or a parameter is given twice");
         }
     }

@@ -30,6 +30,7 @@ final class DriverParametersTest {
                 "jdbc:mariadb://127.0.0.1:1/db?requireSSL=true",
                 "jdbc:mariadb://127.0.0.1:1/db?usessl=true",
                 "jdbc:mysql://127.0.0.1:1/db?sslMod=VERIFY_IDENTITY",
+                "jdbc:mysql://127.0.0.1:1/db?sslmode=VERIFY_IDENTITY",
                 "jdbc:mysql://127.0.0.1:1/db?holdfast.table=t&tlsVersion=TLSv1.3",
             })
     void unknownParameter_isRefused(String uri) {
@@ -53,7 +54,7 @@ final class DriverParametersTest {
             strings = {
                 "jdbc:postgresql://h/db?user=u&password=p&ssl&sslmode=verify-full&sslrootcert=/ca.pem&tcpKeepAlive=true",
                 "jdbc:mariadb://h/db?SSLMODE=verify-full&serverSslCert=/ca.pem&useSsl=true&nullCatalogMeansCurrent=true",
-                "jdbc:mysql://h/db?sslmode=VERIFY_IDENTITY&useSSL=true&serverTimezone=UTC&permitMysqlScheme"
+                "jdbc:mysql://h/db?sslMode=VERIFY_IDENTITY&useSSL=true&serverTimezone=UTC&permitMysqlScheme"
                         + "&trustCertificateKeyStoreUrl=file:/ca.p12",
                 "jdbc:h2:mem:x;MODE=MySQL",
             })
@@ -82,7 +83,7 @@ final class DriverParametersTest {
                     .as("MariaDB, %s, seed %d", name, seed)
                     .isTrue();
             boolean byMySql = isRefused("jdbc:mysql://h" + parameter);
-            assertThat(byMySql).as("MySQL, %s, seed %d", name, seed).isEqualTo(!name.equalsIgnoreCase("sslmode"));
+            assertThat(byMySql).as("MySQL, %s, seed %d", name, seed).isEqualTo(!name.equals("sslMode"));
             refused += byPostgres && byMariaDb && byMySql ? 1 : 0;
         }
         assertThat(refused).isGreaterThan(1_000);
@@ -154,7 +155,7 @@ final class DriverParametersTest {
             delimiter = '|',
             value = {
                 "mysql | cacheDefaultTimezone enabledSSLCipherSuites enabledTLSProtocols haEnableJMX haLoadBalanceStrategy"
-                        + " namedPipePath nullCatalogMeansCurrent parseInfoCacheFactory serverTimezone SERVERTIMEZONE",
+                        + " namedPipePath nullCatalogMeansCurrent parseInfoCacheFactory serverTimezone",
                 "mariadb | clientCertificateKeyStorePassword clientCertificateKeyStoreType clientCertificateKeyStoreUrl"
                         + " databaseTerm nullCatalogMeansCurrent trustCertificateKeyStorePassword"
                         + " trustCertificateKeyStoreType trustCertificateKeyStoreUrl useSsl useSSL trustServerCertificate"
@@ -177,7 +178,7 @@ final class DriverParametersTest {
             value = {
                 "postgresql | ssl sslcert sslkey sslmode sslpassword sslrootcert | sslcrt tlsmode require_ssl useSSL verifyCa",
                 "mysql | sslMode tlsVersions trustCertificateKeyStorePassword trustCertificateKeyStoreType"
-                        + " trustCertificateKeyStoreUrl sslmode | tlsVersion enableTls trustStore key_store serverSslCert",
+                        + " trustCertificateKeyStoreUrl | tlsVersion enableTls trustStore key_store serverSslCert",
                 "mariadb | sslMode serverSslCert trustStore trustStorePassword trustStoreType | serverCert clientCert keystore"
                         + " disable_ssl enabledTLS"
             })
