@@ -5,6 +5,7 @@ import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.release;
 import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.renew;
 import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.tryAcquire;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.LockClientOptions;
@@ -12,12 +13,16 @@ import dev.holdfast.lock.jdbc.internal.dialect.Db;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.ReleaseResult;
+import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 
 /** What a database killed right after a grant has stored, although it is configured not to wait for its disk. */
 final class CrashTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
 
     @Test
     void killedAfterGrants_synchronousCommitOff_losesNoneOfThem() throws Exception {
@@ -50,6 +55,39 @@ final class CrashTest {
                     .as("minutes left")
                     .isGreaterThan(90);
         }
+    }
+
+    /** A standby that is to be promoted must have the grant; here there is none, so that the commit waits. */
+    @Test
+    void synchronousCommitLocal_grantsWaitForTheStandby_releasesDoNot() throws Exception {
+        try (Db db = Db.postgres("synchronous_commit=local");
+                HikariDataSource pool = db.pool(config -> config.setMaximumPoolSize(8))) {
+            for (JdbcStrategy strategy : JdbcStrategy.values()) {
+                LockBackend backend = backend(pool, strategy);
+                Grant held = acquire(backend, "held");
+                release(backend, acquire(backend, "a"));
+                standbys(db, "nobody");
+                CompletableFuture<Grant> granted = CompletableFuture.supplyAsync(() -> acquire(backend, "a"));
+                await().atMost(PATIENCE)
+                        .until(() ->
+                                db.number("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == 1);
+                assertThat(release(backend, held)).isEqualTo(ReleaseResult.RELEASED);
+                assertThat(granted)
+                        .as(strategy + ", granted without the standby")
+                        .isNotDone();
+                standbys(db, "");
+                assertThat(granted).succeedsWithin(PATIENCE);
+            }
+        }
+    }
+
+    private static void standbys(Db db, String names) throws Exception {
+        db.execute("ALTER SYSTEM SET synchronous_standby_names = '" + names + "'");
+        db.number("SELECT CASE WHEN pg_reload_conf() THEN 1 END");
+        await().atMost(PATIENCE)
+                .until(() -> db.number("SELECT count(*) FROM pg_settings WHERE name = 'synchronous_standby_names'"
+                                + " AND setting = '" + names + "'")
+                        == 1);
     }
 
     private static LockBackend backend(HikariDataSource pool, JdbcStrategy strategy) {

@@ -14,10 +14,11 @@ public final class PostgresSql {
     public static final String TEXT = "CAST(? AS pg_catalog.text)";
 
     /**
-     * Makes the commit of this statement wait for the disk where the server, the database or the role says otherwise: a grant
-     * that a crash takes back would be given out again. Costs nothing but the wait.
+     * Makes the commit of this statement wait for the disk, and for a synchronous standby, where the server, the database or the
+     * role says otherwise: a grant that a crash or a failover takes back would be given out again. Costs nothing but the wait.
      */
     public static final String DURABLY = named("CASE WHEN pg_catalog.current_setting('synchronous_commit') {=} 'off'"
+            + " OR pg_catalog.current_setting('synchronous_commit') {=} 'local'"
             + " THEN pg_catalog.set_config('synchronous_commit', 'on', true) END");
 
     private static final String NOTIFY =

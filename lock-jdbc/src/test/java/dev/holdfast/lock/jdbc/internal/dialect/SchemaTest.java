@@ -217,6 +217,7 @@ final class SchemaTest {
                         + " OPERATOR(pg_catalog.*)");
         assertThat(PostgresSql.DURABLY)
                 .isEqualTo("CASE WHEN pg_catalog.current_setting('synchronous_commit') OPERATOR(pg_catalog.=) 'off'"
+                        + " OR pg_catalog.current_setting('synchronous_commit') OPERATOR(pg_catalog.=) 'local'"
                         + " THEN pg_catalog.set_config('synchronous_commit', 'on', true) END");
         assertThat(PostgresSql.NOW).startsWith("pg_catalog.");
         assertThat(PostgresSql.TEXT).isEqualTo("CAST(? AS pg_catalog.text)");
