@@ -59,7 +59,8 @@ public final class JdbcFailureTranslator {
                         "write ;AUTO_SERVER=TRUE in all processes, or use H2's server");
             case READ_ONLY ->
                 new Remedy.Unavailable(
-                        database + " accepts no writes" + seen, "a standby? lead the data source to the primary");
+                        database + " accepts no writes" + seen,
+                        "a standby? lead the data source to the primary; or its administrator has made it read-only");
             case NO_TABLE, NO_PERMISSION, OUT_OF_RANGE, REFUSED ->
                 new Remedy.Configuration(
                         database + " refuses the statement" + seen,

@@ -94,7 +94,7 @@ public final class TransactionRunner {
         }
     }
 
-    /** Lifts the driver's setting, and on MySQL and MariaDB the session's, for which the server may set a default. */
+    /** Lifts the driver's setting, and on MySQL and MariaDB the session's, but not the server's. */
     private <T> T readWrite(Connection connection, SqlWork<T> work) throws SQLException {
         boolean readOnly = connection.isReadOnly();
         if (readOnly) {
@@ -106,7 +106,9 @@ public final class TransactionRunner {
                 return work.run(connection);
             }
             Schema.execute(
-                    connection, "SET @holdfast_read_only = @@session." + variable + ", SESSION " + variable + " = 0");
+                    connection,
+                    "SET @holdfast_read_only = @@session." + variable + ", SESSION " + variable + " = @@global."
+                            + variable);
             try {
                 return work.run(connection);
             } finally {
@@ -118,14 +120,16 @@ public final class TransactionRunner {
     }
 
     /** On PostgreSQL, lifts a read-only default for one transaction, before its first statement. */
-    private static <T> T inReadWriteTransaction(Connection connection, long deadlineNanos, SqlWork<T> work)
+    private <T> T inReadWriteTransaction(Connection connection, long deadlineNanos, SqlWork<T> work)
             throws SQLException {
         boolean autoCommit = connection.getAutoCommit();
-        if (autoCommit) {
-            connection.setAutoCommit(false);
-        }
         boolean readOnly = false;
         try {
+            if (!autoCommit) {
+                connection.setAutoCommit(true);
+            }
+            dialect.requireLiftable(connection);
+            connection.setAutoCommit(false);
             readOnly = connection.isReadOnly();
             if (readOnly) {
                 connection.setReadOnly(false);

@@ -2,6 +2,7 @@ package dev.holdfast.lock.jdbc.internal.dialect;
 
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.StoreFinding;
+import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
 import dev.holdfast.lock.jdbc.internal.sql.LockStatements;
 import dev.holdfast.lock.jdbc.internal.sql.RowChange;
 import dev.holdfast.lock.jdbc.internal.sql.RowStatements;
@@ -286,6 +287,14 @@ public abstract class DatabaseDialect {
     public boolean liftsReadOnlyInTransaction() {
         return false;
     }
+
+    /**
+     * Refuses to lift a read-only default that is not the pool's or the session's, but that of the server, the database or the
+     * role: its administrator wants no writes. Called outside of a transaction.
+     *
+     * @throws SQLException as {@link JdbcFailure#READ_ONLY} if it must stay
+     */
+    public void requireLiftable(Connection connection) throws SQLException {}
 
     /** The session's variable for a read-only default, or null if the driver's setting is enough. */
     public @Nullable String readOnlyVariable() {

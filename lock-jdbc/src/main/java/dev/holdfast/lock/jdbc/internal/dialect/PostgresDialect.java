@@ -49,6 +49,11 @@ final class PostgresDialect extends DatabaseDialect {
               RETURNING token)
             SELECT token, pg_catalog.set_config('lock_timeout', value, true) FROM locked, before""";
 
+    private static final String READ_ONLY_DEFAULT = PostgresSql.named("""
+            SELECT CASE WHEN source {=} 'session' THEN 'server, the database or the role' ELSE source END
+            FROM pg_catalog.pg_settings
+            WHERE name {=} 'default_transaction_read_only' AND reset_val {=} 'on' AND source {<>} 'client'""");
+
     private static final String TABLE = PostgresSql.named("""
             SELECT CASE WHEN NOT (c.relkind {=} 'r' OR c.relkind {=} 'p') THEN 'no table'
                 WHEN c.relpersistence {=} 'u' THEN 'UNLOGGED' WHEN c.relpersistence {=} 't' THEN 'TEMPORARY' ELSE 'TABLE' END,
@@ -284,6 +289,18 @@ final class PostgresDialect extends DatabaseDialect {
         int before = driver.getPrepareThreshold();
         driver.setPrepareThreshold(0);
         return () -> driver.setPrepareThreshold(before);
+    }
+
+    /** The value that RESET would restore is that of server, database, role or start-up parameters; the last are the pool's. */
+    @Override
+    public void requireLiftable(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery(READ_ONLY_DEFAULT)) {
+            if (rows.next()) {
+                throw new SQLException(
+                        "default_transaction_read_only is on, set for the " + rows.getString(1), "25006");
+            }
+        }
     }
 
     @Override

@@ -215,6 +215,9 @@ public final class RowSession {
     void liftReadOnly(int timeoutMillis) throws SQLException {
         connection.setNetworkTimeout(Runnable::run, timeoutMillis);
         rollback();
+        connection.setAutoCommit(true);
+        dialect.requireLiftable(connection);
+        connection.setAutoCommit(false);
         TransactionRunner.liftReadOnly(connection, "");
     }
 

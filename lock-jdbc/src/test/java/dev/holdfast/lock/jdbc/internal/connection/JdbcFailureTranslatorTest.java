@@ -128,7 +128,7 @@ final class JdbcFailureTranslatorTest {
     @ParameterizedTest
     @CsvSource({
         "28P01, true, the database refuses the connection, 'check the user, the password and the database''s name'",
-        "25006, false, the database accepts no writes, a standby? lead the data source to the primary",
+        "25006, false, the database accepts no writes, a standby? lead the data source to the primary; or its administrator has made it read-only",
         "42P01, true, the database refuses the statement, 'check its version and the table''s columns against the schema file'",
         "42501, true, the database refuses the statement, 'check its version and the table''s columns against the schema file'",
         "42601, true, the database refuses the statement, 'check its version and the table''s columns against the schema file'",

@@ -314,7 +314,13 @@ final class RowSessionTest {
 
         session.liftReadOnly(321);
 
-        assertThat(db.events()).containsExactly("1 rollback", "1: SET TRANSACTION READ WRITE");
-        assertThat(db.timeouts()).containsExactly(321, 321);
+        assertThat(db.events())
+                .filteredOn(event -> !event.contains("pg_catalog.pg_settings"))
+                .containsExactly(
+                        "1 rollback", "1 setAutoCommit true", "1 setAutoCommit false", "1: SET TRANSACTION READ WRITE");
+        assertThat(db.events())
+                .filteredOn(event -> event.contains("pg_catalog.pg_settings"))
+                .hasSize(1);
+        assertThat(db.timeouts()).containsOnly(321);
     }
 }
