@@ -10,9 +10,11 @@ import dev.holdfast.lock.etcd.internal.acquisition.EtcdAcquisition;
 import dev.holdfast.lock.etcd.internal.acquisition.EtcdTicket;
 import dev.holdfast.lock.etcd.internal.acquisition.LeaseMember;
 import dev.holdfast.lock.etcd.internal.acquisition.NameWatchPool;
+import dev.holdfast.lock.etcd.internal.acquisition.PermitTicket;
 import dev.holdfast.lock.etcd.internal.acquisition.QueueHeadTicket;
 import dev.holdfast.lock.etcd.internal.acquisition.SharedLease;
 import dev.holdfast.lock.etcd.internal.acquisition.SharedLeasePool;
+import dev.holdfast.lock.etcd.internal.client.CallLimit;
 import dev.holdfast.lock.etcd.internal.client.ClientKeyPool;
 import dev.holdfast.lock.etcd.internal.client.Deadline;
 import dev.holdfast.lock.etcd.internal.client.DeletionWatch;
@@ -90,7 +92,15 @@ final class EtcdLockBackend implements LockBackend {
         this.calls = new EtcdCalls(connection.client(), executor);
         this.leases = new SharedLeasePool(calls, this::leaseEnded);
         ConditionalWrite writes = new ConditionalWrite(calls, keys, leases);
-        this.attempts = new EtcdAttempts(calls, protocol, leases, writes, slots, this::remove, this::voided);
+        this.attempts = new EtcdAttempts(
+                calls,
+                protocol,
+                leases,
+                writes,
+                slots,
+                new CallLimit(EtcdAttempts.MAX_CALLS),
+                this::remove,
+                this::voided);
         this.renewal = new EtcdRenewal(calls, leases, writes, this::lost);
         this.names = new NameWatchPool(calls);
         this.handOver = new DirectGrant(leases);
@@ -139,9 +149,7 @@ final class EtcdLockBackend implements LockBackend {
             }
         };
         acquisition.setWakeUp(wake);
-        Subscription watch = ours instanceof QueueHeadTicket line
-                ? names.add(line, () -> handOverOrNotify(line, call))
-                : DeletionWatch.open(calls, ours, call);
+        Subscription watch = watch(ours, call);
         SharedLease lease = acquisition.lease();
         if (protocol.queues() && (lease == null || lease.isGone())) { // it ended before the callback was set
             executor.execute(acquisition::wake);
@@ -150,6 +158,15 @@ final class EtcdLockBackend implements LockBackend {
             acquisition.clearWakeUp(wake);
             watch.close();
         };
+    }
+
+    private Subscription watch(EtcdTicket ticket, Runnable call) {
+        if (ticket instanceof QueueHeadTicket line) {
+            return names.add(line, () -> handOverOrNotify(line, call));
+        }
+        return ticket instanceof PermitTicket permits
+                ? names.add(permits, call)
+                : DeletionWatch.open(calls, ticket, call);
     }
 
     /** Grants the lock to the waiter by a hand-over, or starts another attempt. */

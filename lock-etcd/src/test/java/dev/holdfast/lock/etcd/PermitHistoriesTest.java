@@ -40,4 +40,18 @@ final class PermitHistoriesTest {
         }
         assertThat(grants).isGreaterThan(HISTORIES);
     }
+
+    /** An attempt reads only the head of such a queue. */
+    @ParameterizedTest(name = "limit changes: {0}")
+    @ValueSource(booleans = {false, true})
+    void histories_withALongQueue(boolean changes) {
+        int grants = 0;
+        for (int seed = 0; seed < HISTORIES / 20; seed++) {
+            PermitHistory history = PermitHistory.ofMany(2, seed, changes);
+            history.run();
+            assertThat(history.violations()).as("seed %d", seed).isEmpty();
+            grants += history.grants();
+        }
+        assertThat(grants).isGreaterThan(HISTORIES / 2);
+    }
 }

@@ -25,6 +25,10 @@ final class PermitHistory {
     private static final int CLIENTS = 3;
     private static final int EACH = 3;
     private static final int STEPS = 250;
+    /** More than the head of the queue. */
+    private static final int MANY = 20;
+
+    private static final int MANY_STEPS = 1_500;
     private static final int MAX_CALM_STEPS = 20_000;
     private static final String NAME = "s";
     private static final long LEASE = 600_000;
@@ -33,6 +37,8 @@ final class PermitHistory {
     private final SimulatedEtcd server = new SimulatedEtcd();
     private final Random random;
     private final boolean changes;
+    private final int each;
+    private final int steps;
     private final List<Process> processes = new ArrayList<>();
     private final List<String> violations = new ArrayList<>();
     private final List<String> log = new ArrayList<>();
@@ -44,6 +50,17 @@ final class PermitHistory {
     private int actorsMade;
 
     PermitHistory(int limit, int seed, boolean changes) {
+        this(limit, seed, changes, EACH, STEPS);
+    }
+
+    /** A history in which the queue becomes long. */
+    static PermitHistory ofMany(int limit, int seed, boolean changes) {
+        return new PermitHistory(limit, seed, changes, MANY, MANY_STEPS);
+    }
+
+    private PermitHistory(int limit, int seed, boolean changes, int each, int steps) {
+        this.each = each;
+        this.steps = steps;
         this.random = new Random(seed);
         this.limit = limit;
         this.highestLimit = limit;
@@ -59,7 +76,7 @@ final class PermitHistory {
         long leasesEnded;
 
         Process() {
-            for (int i = 0; i < EACH; i++) {
+            for (int i = 0; i < each; i++) {
                 actors.add(new Actor(this));
             }
         }
@@ -214,7 +231,7 @@ final class PermitHistory {
         for (int i = 0; i < CLIENTS; i++) {
             processes.add(new Process());
         }
-        for (int step = 0; step < STEPS; step++) {
+        for (int step = 0; step < steps; step++) {
             step();
         }
         settle();
@@ -288,7 +305,7 @@ final class PermitHistory {
         time++;
         Process process = processes.get(random.nextInt(processes.size()));
         SimulatedClient client = process.client;
-        Actor actor = process.actors.get(random.nextInt(EACH));
+        Actor actor = process.actors.get(random.nextInt(each));
         int what = random.nextInt(200);
         if (what < 60 && !client.sent().isEmpty()) {
             int which = random.nextInt(client.sent().size());

@@ -36,6 +36,7 @@ public final class EtcdAcquisition implements PermitLine.Mine, LeaseMember {
     /** The next attempt writes instead of polling. */
     private final AtomicBoolean notified = new AtomicBoolean();
 
+    private volatile boolean wholeQueue;
     private final AtomicReference<@Nullable Runnable> wakeUp = new AtomicReference<>();
     private volatile long checkedNanos = System.nanoTime();
 
@@ -98,6 +99,15 @@ public final class EtcdAcquisition implements PermitLine.Mine, LeaseMember {
     /** The plan for the next attempt, once. */
     public @Nullable SlotPlan takePlan() {
         return plan.getAndSet(null);
+    }
+
+    /** The head of the queue is not enough for this acquisition; permanent. */
+    public void readWholeQueue() {
+        wholeQueue = true;
+    }
+
+    public boolean readsWholeQueue() {
+        return wholeQueue;
     }
 
     @Override

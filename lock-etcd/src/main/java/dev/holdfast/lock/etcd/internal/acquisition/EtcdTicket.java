@@ -9,4 +9,14 @@ public sealed interface EtcdTicket extends Ticket, WatchTarget
 
     /** The waiter. */
     EtcdAcquisition acquisition();
+
+    /** Whether a poll need not read the {@linkplain #watched() watched} keys, because their state is shared. */
+    default boolean isRead() {
+        return false;
+    }
+
+    /** By the shared state, whether the waiter may proceed. */
+    default boolean mayProceed() {
+        return false;
+    }
 }

@@ -21,7 +21,7 @@ import java.util.function.Predicate;
  * for a while without waiters: a client that soon waits again needs no new watch and misses nothing, because the latest
  * deletions are kept. Thread-safe.
  */
-final class NameWatch implements WatchTarget {
+final class NameWatch extends SharedWatch implements WatchTarget {
     private static final int MAX_RECENT = 64;
     private static final long NOT_BEGUN = Long.MAX_VALUE;
 
@@ -45,11 +45,6 @@ final class NameWatch implements WatchTarget {
     private final Deque<QueueHeadTicket.Deletion> recent = new ArrayDeque<>();
     /** All deletions after that revision are in {@link #recent}. */
     private long since = NOT_BEGUN;
-    /** The number of users; guarded by {@link NameWatchPool}, like the next two. */
-    int users;
-
-    long idleNanos;
-    boolean isEndPlanned;
 
     /** Creates the watch for the queue of this ticket; {@link #open} begins it. */
     NameWatch(EtcdCalls calls, QueueHeadTicket first) {
@@ -59,16 +54,19 @@ final class NameWatch implements WatchTarget {
         this.watch = new DeletionWatch(calls, this, () -> {});
     }
 
+    @Override
     void open() {
         watch.open();
     }
 
+    @Override
     void close() {
         watch.close();
     }
 
-    /** Registers a waiter. The callback runs on any thread, when the waiter is first or its key is gone. */
-    Subscription add(QueueHeadTicket line, Runnable onNews) {
+    @Override
+    Subscription add(EtcdTicket ticket, Runnable onNews) {
+        QueueHeadTicket line = (QueueHeadTicket) ticket;
         Waiter waiter = new Waiter(line, onNews);
         boolean news = false;
         boolean missed = false;

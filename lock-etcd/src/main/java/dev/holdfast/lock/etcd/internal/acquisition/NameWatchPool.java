@@ -8,12 +8,12 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** A client's {@link NameWatch}es: one for each name at which it waits or has recently waited. Thread-safe. */
+/** A client's {@link SharedWatch}es: those of each name at which it waits or has recently waited. Thread-safe. */
 public final class NameWatchPool {
     private static final long LINGER_MILLIS = 1_000;
 
     private final EtcdCalls calls;
-    private final ConcurrentMap<String, NameWatch> watches = new ConcurrentHashMap<>();
+    private final ConcurrentMap<String, SharedWatch> watches = new ConcurrentHashMap<>();
     private volatile boolean closed;
 
     public NameWatchPool(EtcdCalls calls) {
@@ -22,14 +22,21 @@ public final class NameWatchPool {
 
     /** Registers a waiter. The callback runs on any thread, when the waiter is first or its key is gone. */
     public Subscription add(QueueHeadTicket line, Runnable onNews) {
-        String name = line.acquisition().id().name();
-        NameWatch fresh = new NameWatch(calls, line);
-        NameWatch watch = watches.compute(name, (same, present) -> {
-            NameWatch used = present == null ? fresh : present;
+        return add("lock " + line.acquisition().id().name(), new NameWatch(calls, line), line, onNews);
+    }
+
+    /** Registers a waiter. The callback runs on any thread, when there is room for the waiter or its key is gone. */
+    public Subscription add(PermitTicket ticket, Runnable onNews) {
+        return add("permits " + ticket.acquisition().id().name(), new PermitWatch(calls, ticket), ticket, onNews);
+    }
+
+    private Subscription add(String name, SharedWatch fresh, EtcdTicket ticket, Runnable onNews) {
+        SharedWatch watch = watches.compute(name, (same, present) -> {
+            SharedWatch used = present == null ? fresh : present;
             used.users++;
             return used;
         });
-        Subscription listening = watch.add(line, onNews);
+        Subscription listening = watch.add(ticket, onNews);
         if (watch == fresh) {
             watch.open();
         }
@@ -45,7 +52,7 @@ public final class NameWatchPool {
         };
     }
 
-    private void left(String name, NameWatch watch) {
+    private void left(String name, SharedWatch watch) {
         watches.computeIfPresent(name, (same, present) -> {
             if (present == watch && --watch.users == 0) {
                 watch.idleNanos = System.nanoTime();
@@ -57,7 +64,7 @@ public final class NameWatchPool {
         });
     }
 
-    private void plan(String name, NameWatch watch, long delayMillis) {
+    private void plan(String name, SharedWatch watch, long delayMillis) {
         watch.isEndPlanned = true;
         try {
             calls.executor().schedule(() -> endIfIdle(name, watch), delayMillis, TimeUnit.MILLISECONDS);
@@ -66,8 +73,8 @@ public final class NameWatchPool {
         }
     }
 
-    private void endIfIdle(String name, NameWatch watch) {
-        NameWatch left = watches.computeIfPresent(name, (same, present) -> {
+    private void endIfIdle(String name, SharedWatch watch) {
+        SharedWatch left = watches.computeIfPresent(name, (same, present) -> {
             if (present != watch) {
                 return present;
             }
@@ -90,7 +97,7 @@ public final class NameWatchPool {
     /** Closes all watches. */
     public void close() {
         closed = true;
-        watches.values().forEach(NameWatch::close);
+        watches.values().forEach(SharedWatch::close);
         watches.clear();
     }
 }

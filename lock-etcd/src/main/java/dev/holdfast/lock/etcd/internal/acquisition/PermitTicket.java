@@ -7,43 +7,34 @@ import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
 import io.etcd.jetcd.options.GetOption;
 import io.etcd.jetcd.options.WatchOption;
-import io.etcd.jetcd.watch.WatchEvent;
 import io.etcd.jetcd.watch.WatchResponse;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 
 /**
- * The ticket of a waiter for permits, which depends on all keys ahead. It watches all keys of the name for deletions by
- * one watch, and computes for itself when it has room. So a release notifies only waiters that have room then. A
- * changed limit notifies all waiters: its key is deleted and written under its other name. Equal if it belongs to the
+ * The ticket of a waiter for permits, which depends on all keys ahead. While it is subscribed, its client's {@link
+ * PermitWatch} keeps the line for all waiters of the name, and notifies those that have room. Equal if it belongs to the
  * same acquisition. Thread-safe.
  */
 public final class PermitTicket implements EtcdTicket {
     private final EtcdAcquisition acquisition;
     private final ByteSequence start;
-    private final GetOption readOption;
-    private final WatchOption watchOption;
+    /** Guards the next two; taken within the mutex of the watch, never around it. */
     private final ReentrantLock mutex = new ReentrantLock();
-    /** Deletions that may be missing in a pending read. */
-    private final Map<ByteSequence, Long> deletedAt = new HashMap<>();
 
+    private @Nullable PermitWatch watch;
+    /** The line while there is no watch; otherwise an older one. */
     private PermitLine line;
 
-    /** The ticket of the acquisition, which stays the same while it waits, updated by this line. */
+    /** The ticket of the acquisition, which stays the same while it waits. */
     public static PermitTicket of(EtcdAcquisition acquisition, EtcdKeys keys, PermitLine line) {
-        PermitTicket ticket = (PermitTicket) acquisition.lastingTicket(() -> new PermitTicket(acquisition, keys, line));
-        ticket.update(line);
-        return ticket;
+        return (PermitTicket) acquisition.lastingTicket(() -> new PermitTicket(acquisition, keys, line));
     }
 
     private PermitTicket(EtcdAcquisition acquisition, EtcdKeys keys, PermitLine line) {
-        String name = acquisition.id().name();
         this.acquisition = acquisition;
-        this.start = keys.queue(name);
-        this.readOption = PermitLine.wholeQueue();
-        this.watchOption = DeletionWatch.deletions().isPrefix(true).build();
+        this.start = keys.queue(acquisition.id().name());
         this.line = line;
     }
 
@@ -59,19 +50,62 @@ public final class PermitTicket implements EtcdTicket {
 
     @Override
     public WatchOption watchOption() {
-        return watchOption;
+        return DeletionWatch.deletions().isPrefix(true).build();
     }
 
     @Override
     public GetOption readOption() {
-        return readOption;
+        return PermitLine.wholeQueue();
     }
 
     @Override
     public long revision() {
+        return line().revision();
+    }
+
+    /** The newest line. */
+    PermitLine line() {
+        mutex.lock();
+        PermitWatch shared;
+        try {
+            shared = watch;
+            if (shared == null) {
+                return line;
+            }
+        } finally {
+            mutex.unlock();
+        }
+        return shared.line();
+    }
+
+    private @Nullable PermitWatch watch() {
         mutex.lock();
         try {
-            return line.revision();
+            return watch;
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    /** From now on, the watch has the line. */
+    void share(PermitWatch by, PermitLine newest) {
+        mutex.lock();
+        try {
+            watch = by;
+            line = newest;
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    /** The watch no longer has this waiter. */
+    void unshare(PermitWatch by, PermitLine last) {
+        mutex.lock();
+        try {
+            if (watch == by) {
+                watch = null;
+                line = last;
+            }
         } finally {
             mutex.unlock();
         }
@@ -79,48 +113,56 @@ public final class PermitTicket implements EtcdTicket {
 
     @Override
     public boolean onEvents(WatchResponse response) {
-        boolean limitChanged = false;
-        mutex.lock();
-        try {
-            for (WatchEvent event : response.getEvents()) {
-                KeyValue key = event.getKeyValue();
-                if (event.getEventType() == WatchEvent.EventType.DELETE && key.getModRevision() > line.revision()) {
-                    limitChanged |= PermitLine.isLimit(key);
-                    deletedAt.put(key.getKey(), key.getModRevision());
-                    line = line.without(key.getKey());
-                }
-            }
-            return limitChanged || !response.getEvents().isEmpty() && planTurn();
-        } finally {
-            mutex.unlock();
-        }
+        PermitWatch shared = watch();
+        return shared != null && shared.onEvents(response);
     }
 
     @Override
     public boolean onRead(List<KeyValue> read, long at) {
-        return update(new PermitLine(read, at));
+        PermitWatch shared = watch();
+        return shared != null ? shared.onPoll(this, read, at) : update(new PermitLine(read, at));
     }
 
-    /** Takes a newer state of the queue; returns whether the waiter must be notified. */
-    boolean update(PermitLine newer) {
+    /** Whether a poll need not read the queue, because the watch has it. */
+    @Override
+    public boolean isRead() {
+        PermitWatch shared = watch();
+        return shared != null && !shared.mustRead();
+    }
+
+    @Override
+    public boolean mayProceed() {
+        return mayProceed(line());
+    }
+
+    /** Takes a newer state of the queue; returns whether the waiter may proceed. */
+    public boolean update(PermitLine newer) {
+        PermitWatch shared = watch();
+        if (shared != null) {
+            return shared.update(this, newer);
+        }
         mutex.lock();
         try {
             if (newer.revision() >= line.revision()) {
-                deletedAt.values().removeIf(at -> at <= newer.revision());
                 line = newer;
-                for (ByteSequence key : List.copyOf(deletedAt.keySet())) {
-                    line = line.without(key);
-                }
             }
-            return planTurn();
+            return mayProceed(line);
         } finally {
             mutex.unlock();
         }
     }
 
-    /** Plans the next attempt if there is room; returns whether the waiter must be notified. */
-    private boolean planTurn() {
-        PermitLine.Turn turn = line.turnOf(acquisition);
+    /** Plans the next attempt if there is room; returns whether the waiter may proceed. */
+    boolean mayProceed(PermitLine present) {
+        return mayProceed(present.turnOf(acquisition));
+    }
+
+    /** The same for the entry with that index; false if the entry is not of this acquisition. */
+    boolean mayProceed(PermitLine present, int index) {
+        return acquisition.owns(present.entries().get(index)) && mayProceed(present.turnOf(acquisition, index));
+    }
+
+    private boolean mayProceed(PermitLine.Turn turn) {
         if (turn instanceof PermitLine.Turn.Room room) {
             acquisition.plan(room.plan());
         }

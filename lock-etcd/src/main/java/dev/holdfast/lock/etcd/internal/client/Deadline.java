@@ -15,4 +15,8 @@ public record Deadline(long startNanos, long timeoutMillis) {
         long spent = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startNanos);
         return Math.max(1, timeoutMillis - spent);
     }
+
+    public boolean isOver() {
+        return System.nanoTime() - startNanos >= TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
+    }
 }

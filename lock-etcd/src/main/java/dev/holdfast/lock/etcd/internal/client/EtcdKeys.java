@@ -75,6 +75,11 @@ public record EtcdKeys(String prefix) {
         return List.of(queue(name).concat(bytes(LIMIT + "a")), queue(name).concat(bytes(LIMIT + "b")));
     }
 
+    /** The end, exclusive, of those two keys; they begin with the first of them. */
+    public ByteSequence limitsEnd(String name) {
+        return queue(name).concat(bytes(LIMIT + "c"));
+    }
+
     /** Whether a key's {@link #ending} is that of a limit. */
     public static boolean isLimit(String ending) {
         return ending.startsWith(LIMIT);

@@ -16,9 +16,17 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Stream;
 
 /**
- * All keys of one name at one revision, as read for an acquisition of permits. Immutable.
+ * The keys of one name at one revision, as read for an acquisition of permits: all of them, or those at the head of the
+ * queue. Immutable.
+ *
+ * <p><b>The head</b> is enough while the limit is older than the last key in it. The keys behind it then wait under the
+ * present limit, and more keys are ahead of each of them than there are permits. So a grant and an event cost the same
+ * however many acquisitions wait. Keys that are older than the limit may hold permits under an earlier limit; then the
+ * whole queue is read ({@link #isEnough}).
  *
  * <p>An attempt writes a slot before it is known whether there is room, in the same transaction that reads the queue.
  * So an acquisition takes one transaction if the first slot is right. {@link PermitSlots} decides which slots count.
@@ -26,14 +34,29 @@ import java.util.List;
 public final class PermitLine {
     /** The maximum number of other keys' slots that a transaction writes; etcd allows 128 operations by default. */
     static final int MAX_WRITTEN = 60;
+    /** How many more keys than permits are read, so that not every deletion requires another read. */
+    static final int SPARE = 32;
 
     private final List<KeyValue> entries;
     private final List<KeyValue> limits;
     private final long revision;
+    private final boolean more;
     private final PermitSlots slots;
     private final DemandLine line;
 
+    /** The whole queue. */
     public PermitLine(List<KeyValue> keys, long revision) {
+        this(keys, revision, false);
+    }
+
+    /**
+     * A queue as read.
+     *
+     * @param keys those of the acquisitions and the limit, in any order
+     * @param more whether there are keys behind them
+     */
+    public PermitLine(List<KeyValue> keys, long revision, boolean more) {
+        this.more = more;
         this.entries = keys.stream()
                 .filter(key -> !isLimit(key))
                 .sorted(Comparator.comparingLong(KeyValue::getCreateRevision))
@@ -71,6 +94,46 @@ public final class PermitLine {
         return GetOption.builder().isPrefix(true).build();
     }
 
+    /** Reads the head of a queue, up to the end of its range, without the limit. */
+    public static GetOption head(ByteSequence end, int limit) {
+        return GetOption.builder()
+                .withRange(end)
+                .withSortField(GetOption.SortTarget.CREATE)
+                .withSortOrder(GetOption.SortOrder.ASCEND)
+                .withLimit(limit + SPARE)
+                .build();
+    }
+
+    /** Whether no key that is missing can hold permits. */
+    public boolean isEnough() {
+        return !more || !limits.isEmpty() && !entries.isEmpty() && isNewerThanLimit(entries.size() - 1);
+    }
+
+    private boolean isNewerThanLimit(int index) {
+        return entries.get(index).getCreateRevision() > limits.get(0).getCreateRevision();
+    }
+
+    /** Whether a missing key may be the next one that has room. */
+    public boolean isShort(int limit) {
+        return more && entries.size() <= limit;
+    }
+
+    /** The head of this queue, or all of it if the head is not enough. */
+    public PermitLine head(int limit) {
+        int last = limit + SPARE - 1;
+        if (entries.size() <= last + 1 || limits.isEmpty() || !isNewerThanLimit(last)) {
+            return this;
+        }
+        List<KeyValue> kept = new ArrayList<>(entries.subList(0, last + 1));
+        kept.addAll(limits);
+        return new PermitLine(kept, revision, true);
+    }
+
+    /** The keys of the acquisitions, in the order of the queue. */
+    public List<KeyValue> entries() {
+        return entries;
+    }
+
     public static boolean isLimit(KeyValue key) {
         return EtcdKeys.isLimit(EtcdKeys.ending(key.getKey()).toString(StandardCharsets.UTF_8));
     }
@@ -85,13 +148,15 @@ public final class PermitLine {
         return revision;
     }
 
-    /** The same state without a key that was deleted since. */
-    public PermitLine without(ByteSequence deleted) {
-        ByteSequence ending = EtcdKeys.ending(deleted);
-        List<KeyValue> rest = java.util.stream.Stream.concat(entries.stream(), limits.stream())
-                .filter(key -> !EtcdKeys.ending(key.getKey()).equals(ending))
+    /** The same state without keys that were deleted since, given by their endings. */
+    public PermitLine without(Set<ByteSequence> deleted) {
+        if (deleted.isEmpty()) {
+            return this;
+        }
+        List<KeyValue> rest = Stream.concat(entries.stream(), limits.stream())
+                .filter(key -> !deleted.contains(EtcdKeys.ending(key.getKey())))
                 .toList();
-        return new PermitLine(rest, revision);
+        return new PermitLine(rest, revision, more);
     }
 
     /** The acquisition whose turn is computed. */
@@ -106,16 +171,29 @@ public final class PermitLine {
     }
 
     public Turn turnOf(Mine mine) {
-        Demand.Permits wanted = (Demand.Permits) mine.id().demand();
         int index = indexOf(mine);
-        if (index < 0) {
+        if (index >= 0) {
+            return turnOf(mine, index);
+        }
+        int limit = limitFor(mine);
+        if (!more) {
             return new Turn.Gone();
         }
+        return limit == ((Demand.Permits) mine.id().demand()).limit() ? new Turn.None() : new Turn.OtherLimit(limit);
+    }
+
+    private int limitFor(Mine mine) {
+        return limits.isEmpty() ? ((Demand.Permits) mine.id().demand()).limit() : limitOf(limits.get(0));
+    }
+
+    /** The turn of an acquisition that has the entry with that index. */
+    public Turn turnOf(Mine mine, int index) {
+        Demand.Permits wanted = (Demand.Permits) mine.id().demand();
         int slot = EtcdValue.entry(entries.get(index)).slot();
         if (slot > 0 && mine.isGranted(entries.get(index).getCreateRevision(), slot)) {
             return new Turn.Held(slot);
         }
-        int limit = limits.isEmpty() ? wanted.limit() : limitOf(limits.get(0));
+        int limit = limitFor(mine);
         if (limit != wanted.limit()) {
             return new Turn.OtherLimit(limit);
         }

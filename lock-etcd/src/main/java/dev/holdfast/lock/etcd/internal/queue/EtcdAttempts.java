@@ -7,6 +7,7 @@ import dev.holdfast.lock.etcd.internal.acquisition.EtcdAcquisition;
 import dev.holdfast.lock.etcd.internal.acquisition.EtcdTicket;
 import dev.holdfast.lock.etcd.internal.acquisition.SharedLease;
 import dev.holdfast.lock.etcd.internal.acquisition.SharedLeasePool;
+import dev.holdfast.lock.etcd.internal.client.CallLimit;
 import dev.holdfast.lock.etcd.internal.client.ClientKeyPool;
 import dev.holdfast.lock.etcd.internal.client.Deadline;
 import dev.holdfast.lock.etcd.internal.client.EtcdCalls;
@@ -22,7 +23,9 @@ import io.etcd.jetcd.op.Op;
 import io.etcd.jetcd.options.DeleteOption;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -30,6 +33,7 @@ import org.slf4j.LoggerFactory;
  * Executes attempts. An attempt is a {@link ConditionalWrite} if something may have changed for the acquisition, else a
  * {@link WaiterPoll}.
  *
+ * @param limit how many attempts and polls are sent at a time
  * @param onLeft called with acquisitions that have left the queue
  * @param onVoid called with the grant of a hand-over whose key was missing at a later attempt
  */
@@ -39,8 +43,12 @@ public record EtcdAttempts(
         SharedLeasePool leases,
         ConditionalWrite writes,
         ClientKeyPool slots,
+        CallLimit limit,
         Consumer<EtcdAcquisition> onLeft,
         Consumer<Grant> onVoid) {
+    /** The number of attempts and polls at a time; far more than one connection needs to be busy. */
+    public static final int MAX_CALLS = 32;
+
     private static final Logger LOG = LoggerFactory.getLogger(EtcdAttempts.class);
 
     /**
@@ -64,10 +72,17 @@ public record EtcdAttempts(
         return !protocol.queues() || lease != null && leases.isGood(lease);
     }
 
+    private <T> CompletableFuture<T> limited(Supplier<CompletableFuture<T>> call, Deadline deadline) {
+        return limit.run(() -> deadline.isOver()
+                ? CompletableFuture.failedFuture(
+                        new TimeoutException("the attempts before it took longer than its time limit"))
+                : calls.bounded(call.get(), deadline.leftMillis()));
+    }
+
     /** Polls; writes only if something has changed. */
     private CompletableFuture<AcquireResult> look(
             EtcdAcquisition acquisition, EtcdTicket ticket, AcquireRequest request, Deadline deadline) {
-        return calls.bounded(new WaiterPoll(calls, protocol).poll(ticket), deadline.leftMillis())
+        return limited(() -> new WaiterPoll(calls, protocol).poll(ticket), deadline)
                 .thenCompose(unchanged -> unchanged
                         ? CompletableFuture.completedFuture(new AcquireResult.Busy(-1, ticket))
                         : write(acquisition, request, deadline, true));
@@ -89,9 +104,9 @@ public record EtcdAttempts(
         CompletableFuture<Void> fresh = lease.ageNanos(System.nanoTime()) > lease.ttlNanos() / 20
                 ? leases.renew(lease, deadline.leftMillis())
                 : CompletableFuture.completedFuture(null);
-        return calls.bounded(
-                        writes.sendAttempt(acquisition, lease, write -> protocol.attempt(acquisition, write)),
-                        deadline.leftMillis())
+        return limited(
+                        () -> writes.sendAttempt(acquisition, lease, write -> protocol.attempt(acquisition, write)),
+                        deadline)
                 .thenCompose(
                         result -> finish(acquisition, request, deadline, fresh, protocol.outcome(acquisition, result)))
                 .exceptionallyCompose(failure -> {

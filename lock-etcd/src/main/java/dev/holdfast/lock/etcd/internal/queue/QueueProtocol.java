@@ -21,6 +21,7 @@ import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
 import io.etcd.jetcd.Txn;
 import io.etcd.jetcd.kv.DeleteResponse;
+import io.etcd.jetcd.kv.GetResponse;
 import io.etcd.jetcd.op.Cmp;
 import io.etcd.jetcd.op.Op;
 import io.etcd.jetcd.options.DeleteOption;
@@ -88,7 +89,7 @@ public final class QueueProtocol implements EtcdProtocol {
             List<Op> ops = new ArrayList<>(plan == null ? List.of() : plan.ahead());
             ops.add(acquisition.put(write, plan));
             ops.add(limits.setIfNone(name, wanted.limit()));
-            ops.add(Op.get(keys.queue(name), PermitLine.wholeQueue()));
+            ops.addAll(readPermits(acquisition, wanted, plan != null));
             return ops;
         }
         // For a lock: its own key, up to MAX_AHEAD keys ahead, and one more key that shows whether the queue
@@ -97,6 +98,25 @@ public final class QueueProtocol implements EtcdProtocol {
                 ? upTo(write.created(), keys.sharesStart(name), 1)
                 : upTo(write.created(), keys.queueEnd(name), 2 + QueueHeadTicket.MAX_AHEAD);
         return List.of(acquisition.put(write, null), Op.get(keys.queue(name), ahead));
+    }
+
+    /** The head of the queue and the limit; or the whole queue, if its head was not enough. */
+    private List<Op> readPermits(EtcdAcquisition acquisition, Demand.Permits wanted, boolean changesSlot) {
+        String name = acquisition.id().name();
+        if (acquisition.readsWholeQueue()) {
+            return List.of(Op.get(keys.queue(name), PermitLine.wholeQueue()));
+        }
+        List<Op> ops = new ArrayList<>(3);
+        ops.add(Op.get(keys.queue(name), PermitLine.head(keys.queueEnd(name), wanted.limit())));
+        ops.add(Op.get(keys.limits(name).get(0), range(keys.limitsEnd(name))));
+        if (changesSlot) {
+            ops.add(Op.get(acquisition.key(), GetOption.DEFAULT)); // its slot counts, even if it is not at the head
+        }
+        return ops;
+    }
+
+    private static GetOption range(ByteSequence end) {
+        return GetOption.builder().withRange(end).build();
     }
 
     private static boolean isShare(EtcdAcquisition acquisition) {
@@ -131,7 +151,7 @@ public final class QueueProtocol implements EtcdProtocol {
         List<KeyValue> read = written.reply().getGetResponses().get(0).getKvs();
         long at = written.reply().getHeader().getRevision();
         if (acquisition.id().demand() instanceof Demand.Permits) {
-            return permits(acquisition, new PermitLine(read, at));
+            return permits(acquisition, line(written.reply().getGetResponses(), at));
         }
         int own = isShare(acquisition)
                 ? 0
@@ -150,13 +170,29 @@ public final class QueueProtocol implements EtcdProtocol {
                 new PredecessorTicket(acquisition, before.getKey(), before.getCreateRevision(), at));
     }
 
+    /** The result of {@link #readPermits}; a single answer is the whole queue. */
+    private static PermitLine line(List<GetResponse> read, long at) {
+        GetResponse queue = read.get(0);
+        if (read.size() == 1) {
+            return new PermitLine(queue.getKvs(), at);
+        }
+        List<KeyValue> keys = new ArrayList<>(queue.getKvs());
+        keys.addAll(read.get(1).getKvs());
+        return new PermitLine(keys, at, queue.getCount() > queue.getKvs().size());
+    }
+
     private AttemptReply permits(EtcdAcquisition acquisition, PermitLine line) {
+        if (!line.isEnough()) {
+            acquisition.readWholeQueue();
+            return new AttemptReply.Changed();
+        }
         PermitLine.Turn turn = line.turnOf(acquisition);
         if (turn instanceof PermitLine.Turn.OtherLimit other) {
             return new AttemptReply.OtherLimit(other.limit());
         }
         if (turn instanceof PermitLine.Turn.None) {
-            return new AttemptReply.Queued(PermitTicket.of(acquisition, keys, line));
+            PermitTicket ticket = PermitTicket.of(acquisition, keys, line);
+            return ticket.update(line) ? new AttemptReply.Changed() : new AttemptReply.Queued(ticket);
         }
         if (turn instanceof PermitLine.Turn.Held held) {
             return new AttemptReply.Held(acquisition.seen().created(), held.slot());

@@ -24,14 +24,18 @@ record WaiterPoll(EtcdCalls calls, EtcdProtocol protocol) {
     CompletableFuture<Boolean> poll(EtcdTicket ticket) {
         EtcdAcquisition acquisition = ticket.acquisition();
         Op own = Op.get(acquisition.key(), KEY_ONLY);
-        Op before = Op.get(ticket.watched(), ticket.readOption());
-        return EtcdCalls.guarded(() -> calls.txn().Then(own, before).commit()).thenApply(reply -> {
+        boolean isRead = ticket.isRead();
+        Op[] reads = isRead ? new Op[] {own} : new Op[] {own, Op.get(ticket.watched(), ticket.readOption())};
+        return EtcdCalls.guarded(() -> calls.txn().Then(reads).commit()).thenApply(reply -> {
             calls.noteTerm(reply);
             List<GetResponse> read = reply.getGetResponses();
             boolean waits = !protocol.queues()
                     || read.get(0).getKvs().stream().anyMatch(key -> isAsSeen(key, acquisition.seen()));
             return waits
-                    && !ticket.onRead(read.get(1).getKvs(), reply.getHeader().getRevision());
+                    && !(isRead
+                            ? ticket.mayProceed()
+                            : ticket.onRead(
+                                    read.get(1).getKvs(), reply.getHeader().getRevision()));
         });
     }
 

@@ -371,11 +371,12 @@ final class EtcdAcquisitionTest {
     @Test
     void ticketForPermits_staysTheSame_andHasTheLatestLine() {
         EtcdAcquisition permits = newAcquisition(new AcquisitionId("n", OwnerId.random(), new Demand.Permits(1, 3)));
-        EtcdTicket ticket = PermitTicket.of(permits, KEYS, new PermitLine(List.of(), 10));
+        PermitLine later = new PermitLine(List.of(), 12);
+        PermitTicket ticket = PermitTicket.of(permits, KEYS, new PermitLine(List.of(), 10));
 
-        assertThat(PermitTicket.of(permits, KEYS, new PermitLine(List.of(), 12)))
-                .isSameAs(ticket);
+        assertThat(PermitTicket.of(permits, KEYS, later)).isSameAs(ticket);
 
+        ticket.update(later);
         assertThat(ticket.revision()).isEqualTo(12);
     }
 }

@@ -96,7 +96,7 @@ final class EtcdDemandsTest extends OneEtcd {
                 calls.add(calls(waiter, subscriptions));
                 waiters.add(waiter);
             }
-            await().atMost(PATIENCE).until(() -> watches() == 20);
+            await().atMost(PATIENCE).until(() -> watches() == 2);
             long txns = calls("Txn");
 
             release(first, held);

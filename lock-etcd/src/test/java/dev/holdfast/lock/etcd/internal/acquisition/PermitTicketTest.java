@@ -11,13 +11,17 @@ import dev.holdfast.lock.etcd.internal.permit.PermitLine;
 import dev.holdfast.lock.etcd.internal.permit.SlotPlan;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
+import io.etcd.jetcd.watch.WatchResponse;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** The state of a permit waiter's ticket, for each order of answers and events. */
@@ -28,7 +32,24 @@ final class PermitTicketTest {
     private final EtcdAcquisition second = newAcquisition(1);
     private final EtcdAcquisition acquisition = newAcquisition(2);
     private final List<KeyValue> all = List.of(entry(first, 1, 5), entry(second, 2, 6), entry(acquisition, 0, 7));
+    private final MadeUpWatch etcd = new MadeUpWatch();
     private final PermitTicket line = PermitTicket.of(acquisition, KEYS, new PermitLine(all, 10));
+    private final PermitWatch watch = new PermitWatch(etcd.calls(), line);
+    private final AtomicInteger notified = new AtomicInteger();
+    private final Subscription subscription = watch.add(line, notified::incrementAndGet);
+
+    @AfterEach
+    void close() {
+        subscription.close();
+        etcd.close();
+    }
+
+    /** Returns whether the waiter is notified. */
+    private boolean notifies(WatchResponse response) {
+        int before = notified.get();
+        assertThat(watch.onEvents(response)).as("the watch has no callback").isFalse();
+        return notified.get() > before;
+    }
 
     private static EtcdAcquisition newAcquisition(int permits) {
         var acquisition = new AcquisitionId("n", OwnerId.random(), new Demand.Permits(permits, 2));
@@ -49,32 +70,32 @@ final class PermitTicketTest {
 
     @Test
     void roomIsMade_byTheLastDeletionOfThoseThatItNeeds() {
-        assertThat(line.onEvents(MadeUpWatch.deleted(first.key(), 12))).isFalse();
-        assertThat(line.onEvents(MadeUpWatch.deleted(second.key(), 13))).isTrue();
+        assertThat(notifies(MadeUpWatch.deleted(first.key(), 12))).isFalse();
+        assertThat(notifies(MadeUpWatch.deleted(second.key(), 13))).isTrue();
     }
 
     /** The first deletion would not be reported again, and it would wait until its next poll. */
     @Test
     void readOlderThanADeletion_restoresNoKey() {
-        assertThat(line.onEvents(MadeUpWatch.deleted(first.key(), 12))).isFalse();
+        assertThat(notifies(MadeUpWatch.deleted(first.key(), 12))).isFalse();
 
         assertThat(line.onRead(all, 11)).isFalse();
 
-        assertThat(line.onEvents(MadeUpWatch.deleted(second.key(), 13))).isTrue();
+        assertThat(notifies(MadeUpWatch.deleted(second.key(), 13))).isTrue();
     }
 
     /** Its owner waits again by then, with the same key. */
     @Test
     void readThatIsNewerThanADeletionThatWasHeard_counts() {
-        assertThat(line.onEvents(MadeUpWatch.deleted(first.key(), 12))).isFalse();
+        assertThat(notifies(MadeUpWatch.deleted(first.key(), 12))).isFalse();
         List<KeyValue> later = List.of(entry(second, 2, 6), entry(acquisition, 0, 7), entry(first, 0, 13));
 
         assertThat(line.onRead(later, 14)).isFalse();
 
-        assertThat(line.onEvents(MadeUpWatch.deleted(first.key(), 15)))
+        assertThat(notifies(MadeUpWatch.deleted(first.key(), 15)))
                 .as("who is behind it")
                 .isFalse();
-        assertThat(line.onEvents(MadeUpWatch.deleted(second.key(), 16))).isTrue();
+        assertThat(notifies(MadeUpWatch.deleted(second.key(), 16))).isTrue();
     }
 
     /** Its key is deleted, and written under its other name: attempts with the old limit must be refused. */
@@ -82,31 +103,29 @@ final class PermitTicketTest {
     void changedLimit_callsAll() {
         ByteSequence limit = KEYS.limits("n").get(0);
 
-        assertThat(line.onEvents(MadeUpWatch.deleted(limit, 9)))
-                .as("known already")
-                .isFalse();
-        assertThat(line.onEvents(MadeUpWatch.deleted(limit, 12))).isTrue();
+        assertThat(notifies(MadeUpWatch.deleted(limit, 9))).as("known already").isFalse();
+        assertThat(notifies(MadeUpWatch.deleted(limit, 12))).isTrue();
     }
 
     @Test
     void beginningOfTheWatch_isNoNews() {
-        assertThat(line.onEvents(MadeUpWatch.begun(12))).isFalse();
+        assertThat(notifies(MadeUpWatch.begun(12))).isFalse();
         assertThat(line.revision()).isEqualTo(10);
     }
 
     /** Its key is gone, so it must enter the queue again. */
     @Test
     void ownKeyIsDeleted_isCalled() {
-        assertThat(line.onEvents(MadeUpWatch.deleted(acquisition.key(), 12))).isTrue();
+        assertThat(notifies(MadeUpWatch.deleted(acquisition.key(), 12))).isTrue();
     }
 
     /** The slots to write are known by then, so that its turn is one transaction. */
     @Test
     void room_comesWithAPlan() {
-        line.onEvents(MadeUpWatch.deleted(first.key(), 12));
+        notifies(MadeUpWatch.deleted(first.key(), 12));
         assertThat(acquisition.takePlan()).as("no room yet").isNull();
 
-        line.onEvents(MadeUpWatch.deleted(second.key(), 13));
+        notifies(MadeUpWatch.deleted(second.key(), 13));
 
         assertThat(acquisition.takePlan()).isEqualTo(new SlotPlan(0, 1, List.of(), List.of()));
     }
@@ -126,7 +145,7 @@ final class PermitTicketTest {
     @Test
     void nothingKeepsTheMutex() throws Exception {
         List<Runnable> used = List.of(
-                () -> line.onEvents(MadeUpWatch.deleted(first.key(), 12)),
+                () -> watch.onEvents(MadeUpWatch.deleted(first.key(), 12)),
                 () -> line.onRead(all, 13),
                 () -> line.update(new PermitLine(all, 14)),
                 line::revision);

@@ -17,6 +17,7 @@ import io.etcd.jetcd.op.Op;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -198,12 +199,14 @@ final class PermitLineTest {
         PermitLine line = new PermitLine(List.of(entry(first, 1, 10, 10), entry(own, 1, 20, 20), limit("4")), 30);
         ByteSequence inNamespace = EtcdKeys.bytes("namespace/").concat(first.key());
 
-        PermitLine rest = line.without(inNamespace);
+        PermitLine rest = line.without(Set.of(EtcdKeys.ending(inNamespace)));
 
         assertThat(rest.revision()).isEqualTo(30);
         assertThat(rest.turnOf(first)).isEqualTo(new PermitLine.Turn.Gone());
         assertThat(rest.turnOf(own)).isEqualTo(new PermitLine.Turn.OtherLimit(4));
-        assertThat(rest.without(TestAcquisitions.KEYS.limits(NAME).get(1)).turnOf(own))
+        assertThat(rest.without(Set.of(EtcdKeys.ending(
+                                TestAcquisitions.KEYS.limits(NAME).get(1))))
+                        .turnOf(own))
                 .isEqualTo(new PermitLine.Turn.Held(1));
     }
 
@@ -281,5 +284,60 @@ final class PermitLineTest {
 
         assertThat(ScriptedEtcd.now(changed)).isEqualTo(9);
         assertThat(etcd.requests).hasSize(3);
+    }
+
+    /** Keys of acquisitions that were created one after the other from that revision on, and the limit. */
+    private List<KeyValue> longQueue(int length, long created, long limitCreated) {
+        List<KeyValue> keys = new ArrayList<>();
+        for (int i = 0; i < length - 1; i++) {
+            keys.add(entry(newAcquisition(2), i < 2 ? i + 1 : 0, created + i, created + i));
+        }
+        keys.add(entry(own, 0, created + length, created + length));
+        keys.add(ScriptedEtcd.asRead(ScriptedEtcd.entry(
+                TestAcquisitions.KEYS.limits(NAME).get(0), EtcdKeys.bytes("5"), limitCreated, limitCreated, 0)));
+        return keys;
+    }
+
+    @Test
+    void head_ofALongQueue_isEnough_andWhoIsBehindItWaits() {
+        PermitLine all = new PermitLine(longQueue(100, 10, 9), 300);
+
+        PermitLine head = all.head(5);
+
+        assertThat(head.entries()).hasSize(5 + PermitLine.SPARE);
+        assertThat(head.isEnough()).isTrue();
+        assertThat(head.turnOf(own)).isEqualTo(new PermitLine.Turn.None());
+        assertThat(all.turnOf(own)).isEqualTo(new PermitLine.Turn.None());
+        assertThat(all.turnOf(newAcquisition(5))).isEqualTo(new PermitLine.Turn.Gone());
+        assertThat(head.turnOf(newAcquisition(4))).isEqualTo(new PermitLine.Turn.OtherLimit(5));
+    }
+
+    /** Permits of an earlier, higher limit may be held behind its head. */
+    @Test
+    void head_thatIsOlderThanTheLimit_isNotEnough() {
+        List<KeyValue> keys = longQueue(100, 10, 200);
+        List<KeyValue> first = new ArrayList<>(keys.subList(0, 40));
+        first.add(keys.get(keys.size() - 1));
+
+        assertThat(new PermitLine(first, 300, true).isEnough()).isFalse();
+        assertThat(new PermitLine(keys, 300).isEnough()).isTrue();
+        assertThat(new PermitLine(keys, 300).head(5).entries()).as("all").hasSize(100);
+        assertThat(new PermitLine(first.subList(0, 40), 300, true).isEnough())
+                .as("without a limit")
+                .isFalse();
+    }
+
+    @Test
+    void head_fromWhichMostHaveLeft_isShort() {
+        PermitLine head = new PermitLine(longQueue(100, 10, 9), 300).head(5);
+        List<ByteSequence> endings = head.entries().stream()
+                .map(key -> EtcdKeys.ending(key.getKey()))
+                .toList();
+
+        assertThat(head.without(Set.copyOf(endings.subList(0, 31))).isShort(5)).isFalse();
+        assertThat(head.without(Set.copyOf(endings.subList(0, 32))).isShort(5)).isTrue();
+        assertThat(new PermitLine(longQueue(3, 10, 9), 300).isShort(5))
+                .as("nobody is behind")
+                .isFalse();
     }
 }

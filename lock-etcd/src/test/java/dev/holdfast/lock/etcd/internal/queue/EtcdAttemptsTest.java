@@ -11,6 +11,7 @@ import dev.holdfast.lock.etcd.internal.acquisition.QueueHeadTicket;
 import dev.holdfast.lock.etcd.internal.acquisition.SharedLease;
 import dev.holdfast.lock.etcd.internal.acquisition.SharedLeasePool;
 import dev.holdfast.lock.etcd.internal.acquisition.TestAcquisitions;
+import dev.holdfast.lock.etcd.internal.client.CallLimit;
 import dev.holdfast.lock.etcd.internal.client.ClientKeyPool;
 import dev.holdfast.lock.etcd.internal.client.Deadline;
 import dev.holdfast.lock.etcd.internal.client.EtcdCalls;
@@ -54,6 +55,7 @@ final class EtcdAttemptsTest {
             leases,
             new ConditionalWrite(calls, TestAcquisitions.KEYS, leases),
             new ClientKeyPool(),
+            new CallLimit(EtcdAttempts.MAX_CALLS),
             forgotten::add,
             voided::add);
 

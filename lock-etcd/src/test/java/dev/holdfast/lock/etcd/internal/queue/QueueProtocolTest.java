@@ -103,14 +103,14 @@ final class QueueProtocolTest {
 
     /** The slots of others first, then its own, then the limit if there is none; the queue is read after that. */
     @Test
-    void permits_writeTheirPlan_once_andReadTheWholeLine() {
+    void permits_writeTheirPlan_once_andReadTheHeadOfTheQueue() {
         EtcdAcquisition acquisition = newAcquisition(new Demand.Permits(2, 3));
         Op others = Op.put(EtcdKeys.bytes("other"), ByteSequence.EMPTY, io.etcd.jetcd.options.PutOption.DEFAULT);
         acquisition.plan(new SlotPlan(1, 2, List.of(), List.of(others)));
 
         TxnRequest txn = attempt(acquisition);
 
-        assertThat(txn.getSuccessList()).hasSize(4);
+        assertThat(txn.getSuccessList()).hasSize(6);
         assertThat(txn.getSuccess(0).getRequestPut().getKey().toStringUtf8()).isEqualTo("other");
         assertThat(txn.getSuccess(1).getRequestPut().getValue().toStringUtf8())
                 .as("in its place the slot of the plan")
@@ -126,10 +126,21 @@ final class QueueProtocolTest {
         RangeRequest read = txn.getSuccess(3).getRequestRange();
         assertThat(read.getKey().toStringUtf8()).isEqualTo("b/~queue/n/");
         assertThat(read.getKeysOnly()).isFalse();
-        assertThat(read.getLimit()).isZero();
+        assertThat(read.getRangeEnd().toStringUtf8()).isEqualTo("b/~queue/n/~");
+        assertThat(read.getLimit()).isEqualTo(3 + 32);
+        assertThat(txn.getSuccess(4).getRequestRange().getKey().toStringUtf8()).isEqualTo("b/~queue/n/~limit-a");
+        assertThat(txn.getSuccess(5).getRequestRange().getKey().toStringUtf8())
+                .as("its slot")
+                .isEqualTo(acquisition.key().toString());
         assertThat(attempt(acquisition).getSuccessList())
                 .as("the plan is used up")
-                .hasSize(3);
+                .hasSize(4);
+
+        acquisition.readWholeQueue();
+
+        RangeRequest whole = attempt(acquisition).getSuccess(2).getRequestRange();
+        assertThat(whole.getRangeEnd().toStringUtf8()).isEqualTo("b/~queue/n0");
+        assertThat(whole.getLimit()).isZero();
     }
 
     @Test

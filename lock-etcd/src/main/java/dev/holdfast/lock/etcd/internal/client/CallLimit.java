@@ -1,0 +1,96 @@
+package dev.holdfast.lock.etcd.internal.client;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Runs a limited number of calls at a time; further calls wait in their order. Attempts and polls go through it, and
+ * renewals and releases do not: so a renewal waits behind few attempts, however many acquisitions begin at once.
+ *
+ * <p>Thread-safe. A call must end in bounded time, or its place stays taken.
+ */
+public final class CallLimit {
+    private final int limit;
+    private final ReentrantLock mutex = new ReentrantLock();
+    private final Deque<Runnable> waiting = new ArrayDeque<>();
+    private int running;
+    /** How often {@link #startNext} was called during its present run. */
+    private final AtomicInteger starts = new AtomicInteger();
+
+    /**
+     * Creates a limit.
+     *
+     * @param limit the number of calls at a time
+     */
+    public CallLimit(int limit) {
+        this.limit = limit;
+    }
+
+    /** Makes the call, at once or later, on any thread. */
+    public <T> CompletableFuture<T> run(Supplier<CompletableFuture<T>> call) {
+        CompletableFuture<T> result = new CompletableFuture<>();
+        mutex.lock();
+        try {
+            waiting.add(() -> start(call, result));
+        } finally {
+            mutex.unlock();
+        }
+        startNext();
+        return result;
+    }
+
+    private <T> void start(Supplier<CompletableFuture<T>> call, CompletableFuture<T> result) {
+        CompletableFuture<T> started;
+        try {
+            started = call.get();
+        } catch (RuntimeException e) {
+            started = CompletableFuture.failedFuture(e);
+        }
+        started.whenComplete((value, failure) -> {
+            leave();
+            if (failure == null) {
+                result.complete(value);
+            } else {
+                result.completeExceptionally(failure);
+            }
+        });
+    }
+
+    private void leave() {
+        mutex.lock();
+        try {
+            running--;
+        } finally {
+            mutex.unlock();
+        }
+        startNext();
+    }
+
+    /** Not recursive: a call that ends at once calls this method again, which then only counts. */
+    private void startNext() {
+        if (starts.getAndIncrement() != 0) {
+            return;
+        }
+        do {
+            for (Runnable next = next(); next != null; next = next()) {
+                next.run();
+            }
+        } while (starts.decrementAndGet() != 0);
+    }
+
+    private @Nullable Runnable next() {
+        mutex.lock();
+        try {
+            Runnable next = running < limit ? waiting.poll() : null;
+            running += next == null ? 0 : 1;
+            return next;
+        } finally {
+            mutex.unlock();
+        }
+    }
+}

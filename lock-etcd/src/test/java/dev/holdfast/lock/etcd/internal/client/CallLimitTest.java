@@ -1,0 +1,69 @@
+package dev.holdfast.lock.etcd.internal.client;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** How many calls run at a time, and in which order. */
+final class CallLimitTest {
+    private final CallLimit limit = new CallLimit(2);
+    private final List<CompletableFuture<Integer>> started = new ArrayList<>();
+
+    private CompletableFuture<Integer> call() {
+        return limit.run(() -> {
+            started.add(new CompletableFuture<>());
+            return started.get(started.size() - 1);
+        });
+    }
+
+    @Test
+    void calls_beyondTheLimit_startInTheirOrder_whenOthersHaveEnded() {
+        CompletableFuture<Integer> first = call();
+        CompletableFuture<Integer> second = call();
+        CompletableFuture<Integer> third = call();
+        CompletableFuture<Integer> fourth = call();
+        assertThat(started).hasSize(2);
+
+        started.get(1).completeExceptionally(new IllegalStateException("by the test"));
+        assertThat(second).isCompletedExceptionally();
+        started.get(2).complete(3);
+        started.get(0).complete(1);
+        started.get(3).complete(4);
+
+        assertThat(first).isCompletedWithValue(1);
+        assertThat(third).isCompletedWithValue(3);
+        assertThat(fourth).isCompletedWithValue(4);
+    }
+
+    @Test
+    void call_thatThrows_leavesItsPlace() {
+        for (int i = 0; i < 5; i++) {
+            assertThat(limit.run(() -> {
+                        throw new IllegalStateException("by the test");
+                    }))
+                    .isCompletedExceptionally();
+        }
+
+        call();
+
+        assertThat(started).hasSize(1);
+    }
+
+    /** Each ends in the one before it. */
+    @Test
+    void manyCalls_thatEndAtOnce_needNoDeepStack() {
+        call();
+        call();
+        List<CompletableFuture<Integer>> others = new ArrayList<>();
+        for (int i = 0; i < 100_000; i++) {
+            others.add(limit.run(() -> CompletableFuture.completedFuture(1)));
+        }
+
+        started.get(0).complete(0);
+
+        assertThat(others).allMatch(CompletableFuture::isDone);
+    }
+}
