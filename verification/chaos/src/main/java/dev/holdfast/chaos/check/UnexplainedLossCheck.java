@@ -38,8 +38,8 @@ public final class UnexplainedLossCheck implements Check {
         long bystandersLost = 0;
         long oldest = 0;
         for (Operation operation : evidence.history().operations()) {
-            if (operation.kind == OpKind.NOT_RENEWED) {
-                continue;
+            if (operation.kind == OpKind.NOT_RENEWED || operation.kind == OpKind.LEFT_TO_CLOSE) {
+                continue; // the end of the lease, or of the client, takes it
             }
             boolean bystander = operation.kind == OpKind.BYSTANDER && operation.acquired != Operation.NEVER;
             if (operation.acquired != Operation.NEVER) {
@@ -51,7 +51,7 @@ public final class UnexplainedLossCheck implements Check {
             if (lost != Operation.NEVER) {
                 losses++;
                 bystandersLost += bystander ? 1 : 0;
-                if (isQuiet(evidence, calm, lost - 2 * leaseNanos, lost, leaseNanos / 3)) {
+                if (isQuiet(evidence, calm, lost - 2 * leaseNanos, lost, slackNanos(operation, lost, leaseNanos))) {
                     violations.add(operation + " was lost at " + lost / 1_000_000 + " ms, and nothing had happened");
                 }
             }
@@ -82,6 +82,11 @@ public final class UnexplainedLossCheck implements Check {
             return operation.lost;
         }
         return operation.releaseOutcome == Outcome.LOST ? operation.released : Operation.NEVER;
+    }
+
+    /** How slow the machine may be without being the cause: a quarter of the first lease if that is handed over, which is short. */
+    private static long slackNanos(Operation operation, long lost, long leaseNanos) {
+        return Math.min(leaseNanos / 3, Math.max(0, lost - operation.acquired) / 4);
     }
 
     private static boolean isQuiet(Evidence evidence, QuietPeriods calm, long from, long to, long slackNanos) {
