@@ -12,8 +12,8 @@ import java.util.regex.Pattern;
  * The value of a lock's item. Immutable.
  *
  * @param owner the owner id
- * @param token its token, or 0 in an item that was never renewed: then the token is the clock floor plus the item's cas
- *     id
+ * @param token its token, or 0 in an item that was never renewed: then the token is the start of the server plus the
+ *     item's cas id
  * @param sinceMillis the time of the attempt by the holder's wall clock, for display
  * @param identity the encoded holder
  */

@@ -10,7 +10,7 @@ import java.util.HexFormat;
 /**
  * The keys below a prefix. A lock's key is its percent-encoded name. If that is longer than memcached allows, the key
  * is a tilde and the name's SHA-256. So no key has a blank or a control character. A percent-encoded name has no tilde,
- * so neither a hash nor the clock floor equals a name. Immutable.
+ * so no hash equals a name. Immutable.
  *
  * @param prefix the start of all keys, which a colon follows
  */
@@ -26,11 +26,6 @@ record MemcachedKeys(String prefix) {
     String lock(String name) {
         String key = prefix + ":" + LockName.percentEncoded(name);
         return key.length() <= MAX_BYTES ? key : prefix + ":~" + hash(name);
-    }
-
-    /** The key of the clock floor; see {@link MemcachedLockBackend}. */
-    String clockFloor() {
-        return prefix + ":~floor";
     }
 
     private static String hash(String name) {

@@ -5,6 +5,7 @@ import com.spotify.folsom.MemcacheClient;
 import com.spotify.folsom.MemcacheStatus;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.StoreFinding;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
@@ -32,12 +33,12 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Whose clock ends a grant?</b> The server's, which ticks once a second: an item with an expiry of n seconds
  * disappears between n-1 and n seconds later. So the lease is rounded up, and a margin is added ({@link Expiry}).
  *
- * <p><b>Why do tokens increase?</b> A token is the cas id of the item that {@code add} created, plus the clock floor.
- * All items of the server share the counter of cas ids, and no eviction or flush resets it. The clock floor is an item
- * with the wall clock in microseconds of the client that found it missing. After a restart the counter starts at 1. The
- * floor is gone as well, and the new one is higher by the microseconds that have passed. That is more than the counter
- * had counted, below a million writes a second, unless the clock was set back by as much. The attempt reads the floor
- * while it holds the lock. A renewal writes the token to the item, since it changes the cas id.
+ * <p><b>Why do tokens increase?</b> A token is the cas id of the item that {@code add} created, plus the start of the
+ * server in microseconds ({@link ServerStart}). All items of the server share the counter of cas ids, and no eviction or
+ * flush resets it. After a restart the counter starts at 1, and the start is later by the microseconds that the server
+ * had been up. That is more than the counter had counted, below a million writes a second, unless the server's clock was
+ * set back by as much, or it starts twice in one second. No clock of a client matters. A renewal writes the token to the
+ * item, since it changes the cas id.
  *
  * <p><b>Lost reply.</b> The next attempt finds its own item, and renews it. <b>Late attempt.</b> All requests use one
  * connection, which memcached serves in order. An attempt that outlives its connection and arrives late holds the lock
@@ -68,7 +69,7 @@ final class MemcachedLockBackend implements LockBackend {
 
     private final MemcacheClient<byte[]> client;
     private final MemcachedKeys keys;
-    private final ClockFloor floor;
+    private final ServerStart start;
     private final ConnectionCounter connections = new ConnectionCounter();
     private final ItemRenewals renewals;
     private final FailureTranslator failures;
@@ -80,7 +81,7 @@ final class MemcachedLockBackend implements LockBackend {
         this.keys = keys;
         this.failures = failures;
         this.onClose = onClose;
-        floor = new ClockFloor(client, keys);
+        start = new ServerStart(client, connections);
         renewals = new ItemRenewals(client, keys, connections, failures);
         client.registerForConnectionChanges(connections);
     }
@@ -99,23 +100,28 @@ final class MemcachedLockBackend implements LockBackend {
         return answer("acquire", () -> {
             long connection = connections.number();
             CompletionStage<MemcacheStatus> add = client.add(key, value, Expiry.seconds(leaseMillis));
-            return add.thenCombine(
-                            floor.readWith(key),
-                            (added, read) -> result(acquisition, leaseMillis, connection, added, read))
+            CompletionStage<GetResult<byte[]>> read = client.casGet(key);
+            CompletionStage<ServerStart.Run> run = start.of(connection);
+            return add.thenCombine(read, Attempted::new)
+                    .thenCombine(run, (attempted, known) -> result(acquisition, leaseMillis, known, attempted))
                     .thenCompose(result -> result);
         });
     }
 
+    /** The answer to {@code add}, and the item that {@code gets} found behind it. */
+    private record Attempted(MemcacheStatus added, @Nullable GetResult<byte[]> found) {}
+
     private CompletionStage<AcquireResult> result(
-            AcquisitionId acquisition, long leaseMillis, long connection, MemcacheStatus added, ClockFloor.Read read) {
-        boolean taken = WriteStatus.isDone(added, MemcacheStatus.ITEM_NOT_STORED);
-        @Nullable GetResult<byte[]> found = read.item();
+            AcquisitionId acquisition, long leaseMillis, ServerStart.Run run, Attempted attempted) {
+        boolean taken = WriteStatus.isDone(attempted.added, MemcacheStatus.ITEM_NOT_STORED);
+        @Nullable GetResult<byte[]> found = attempted.found;
         @Nullable LockItem item = found == null ? null : LockItem.decode(found.getValue());
         if (found == null || item == null || !item.isOf(acquisition.owner())) {
             return CompletableFuture.completedFuture(new AcquireResult.Busy(-1, taken ? IN_DOUBT : null));
         }
-        long token = read.token(item);
-        CasId id = new CasId(item, new CasId.Seen(found.getCas(), connection));
+        start.requireStill(run);
+        long token = run.token(item, found);
+        CasId id = new CasId(item, new CasId.Seen(found.getCas(), run.connection()));
         Grant grant = new Grant(acquisition, token, leaseMillis, id);
         if (taken) {
             return CompletableFuture.completedFuture(new AcquireResult.Granted(grant));
@@ -185,17 +191,23 @@ final class MemcachedLockBackend implements LockBackend {
 
     @Override
     public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
-        return answer(
-                "holder",
-                () -> floor.readWith(keys.lock(name)).thenApply(read -> {
-                    GetResult<byte[]> found = read.item();
-                    if (found == null) {
-                        return Optional.empty();
-                    }
-                    LockItem item = LockItem.decode(found.getValue());
-                    Instant since = Instant.ofEpochMilli(item.sinceMillis());
-                    return Optional.of(Identity.decode(item.identity()).holderInfo(read.token(item), since));
-                }));
+        return answer("holder", () -> {
+            CompletionStage<ServerStart.Run> run = start.of(connections.number());
+            return client.casGet(keys.lock(name)).thenCombine(run, (found, known) -> {
+                if (found == null) {
+                    return Optional.empty();
+                }
+                start.requireStill(known);
+                LockItem item = LockItem.decode(found.getValue());
+                Instant since = Instant.ofEpochMilli(item.sinceMillis());
+                return Optional.of(Identity.decode(item.identity()).holderInfo(known.token(item, found), since));
+            });
+        });
+    }
+
+    @Override
+    public CompletionStage<List<StoreFinding>> examine(long timeoutMillis) {
+        return answer("examine memcached", () -> CacheExamination.examine(client));
     }
 
     private <T> CompletionStage<T> answer(String operation, Callable<CompletionStage<T>> request) {

@@ -36,8 +36,13 @@ final class ItemRenewalsTest {
             () -> {});
 
     @BeforeEach
-    void floor() {
-        memcached.put("p:~floor", "1000000".getBytes(UTF_8));
+    void connected() {
+        BackendDriver.answer(backend.holder("warm", 3_000)); // which reads the start of the server
+        memcached.put(
+                "p:warm",
+                LockItem.asked(BackendDriver.newAcquisition("warm").owner(), IDENTITY)
+                        .encoded());
+        memcached.asked();
     }
 
     private Grant grant(String name) {

@@ -19,7 +19,6 @@ final class MemcachedKeysTest {
     @Test
     void key_ofAShortName_isReadable() {
         assertThat(KEYS.lock("orders/42")).isEqualTo("holdfast:orders%2F42");
-        assertThat(KEYS.clockFloor()).isEqualTo("holdfast:~floor");
     }
 
     @Test
@@ -31,12 +30,11 @@ final class MemcachedKeysTest {
     }
 
     @Test
-    void keys_areDistinct_andNeverTheFloor() {
+    void keys_areDistinct() {
         String hashed = KEYS.lock("n".repeat(300)).substring("holdfast:".length());
         List<String> names = List.of(
                 "a", "A", "a ", "a\n", "a\r\nflush_all", "~floor", "%7Efloor", hashed, "a%20", "\u00e9", "e\u0301");
         Set<String> keys = new HashSet<>();
-        keys.add(KEYS.clockFloor());
         keys.add(KEYS.lock("n".repeat(300)));
         for (String name : names) {
             assertThat(keys.add(KEYS.lock(name))).as(name).isTrue();

@@ -17,6 +17,7 @@ import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.StoreFinding;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
@@ -184,14 +185,13 @@ final class MemcachedLossTest {
     }
 
     @Test
-    void tokens_riseOverReleaseExpiryFlushEvictedFloorAndRestart() throws Exception {
+    void tokens_riseOverReleaseExpiryFlushAndRestart() throws Exception {
         try (LockBackend backend = backend()) {
             List<Long> tokens = new ArrayList<>();
             List<Step> between = List.of(
                     () -> {},
                     () -> server.command("delete holdfast:rising"),
                     () -> server.command("flush_all"),
-                    () -> server.command("delete holdfast:~floor"),
                     () -> {
                         server.process().kill();
                         server.process().start();
@@ -213,16 +213,19 @@ final class MemcachedLossTest {
         }
     }
 
-    /** The documented limit: a floor that is set back by more than the server had been up lets tokens fall. */
+    /** Tokens used to be relative to an item, which ordinary traffic could evict, and to the clocks of clients. */
     @Test
-    void token_falls_ifTheClockIsSetBackOverARestart() throws Exception {
-        try (LockBackend backend = backend()) {
-            Grant before = acquire(backend, "clock");
-            release(backend, before);
-            long hourAgo = before.token() - TimeUnit.HOURS.toMicros(1);
+    void tokens_riseOverEvictions_forClientsThatHaveJustConnected() throws Exception {
+        long before = 0;
+        for (int i = 0; i < 3; i++) {
+            try (LockBackend backend = backend()) {
+                Grant grant = acquire(backend, "evicted");
+                assertThat(grant.token()).isGreaterThan(before);
+                before = grant.token();
+                assertThat(holder(backend, "evicted").orElseThrow().token()).isEqualTo(before);
+                release(backend, grant);
+            }
             server.command("flush_all");
-            server.command("add holdfast:~floor 0 0 16\r\n" + hourAgo); // as a client would with its clock an hour back
-            assertThat(acquire(backend, "clock").token()).isLessThan(before.token());
         }
     }
 
@@ -240,6 +243,24 @@ final class MemcachedLossTest {
             await().atMost(PATIENCE)
                     .until(() -> BackendDriver.tryAcquire(backend, "late") instanceof AcquireResult.Granted);
             assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(30));
+        }
+    }
+
+    @Test
+    void evictions_areReportedByAnExamination() throws Exception {
+        try (LockBackend backend = backend()) {
+            assertThat(answer(backend.examine(BackendDriver.TIMEOUT_MILLIS)))
+                    .singleElement()
+                    .extracting(StoreFinding::grade)
+                    .isEqualTo(StoreFinding.Grade.OK);
+            acquire(backend, "victim");
+            evict("holdfast:victim");
+            assertThat(answer(backend.examine(BackendDriver.TIMEOUT_MILLIS)))
+                    .singleElement()
+                    .satisfies(finding -> {
+                        assertThat(finding.grade()).isEqualTo(StoreFinding.Grade.WARNING);
+                        assertThat(finding.observation()).contains("memcached has evicted ");
+                    });
         }
     }
 

@@ -4,6 +4,7 @@ import com.spotify.folsom.ConnectionChangeListener;
 import com.spotify.folsom.GetResult;
 import com.spotify.folsom.MemcacheClient;
 import com.spotify.folsom.MemcacheStatus;
+import com.spotify.folsom.MemcachedStats;
 import java.lang.reflect.Proxy;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -23,6 +24,7 @@ final class ScriptedMemcached {
     private final List<ConnectionChangeListener> listeners = new CopyOnWriteArrayList<>();
     private final Map<String, GetResult<byte[]>> items = new ConcurrentHashMap<>();
     private final Map<String, Queue<CompletionStage<?>>> instead = new ConcurrentHashMap<>();
+    private final Map<String, String> stats = new ConcurrentHashMap<>(Map.of("time", "1009", "uptime", "9"));
     private final AtomicLong lastCas = new AtomicLong();
     private final MemcacheClient<byte[]> client;
     private int connections = 1;
@@ -37,6 +39,7 @@ final class ScriptedMemcached {
                     case "set" -> cas((String) given[0], (byte[]) given[1], (Integer) given[2], (Long) given[3]);
                     case "delete" -> delete((String) given[0], (Long) given[1]);
                     case "casGet" -> get(given[0]);
+                    case "getStats" -> stats();
                     case "numTotalConnections" -> connections;
                     case "registerForConnectionChanges" -> {
                         listeners.add((ConnectionChangeListener) given[0]);
@@ -88,6 +91,19 @@ final class ScriptedMemcached {
 
     @Nullable GetResult<byte[]> item(String key) {
         return items.get(key);
+    }
+
+    /** What it reports as its clock. */
+    void clock(String time, String uptime) {
+        stats.put("time", time);
+        stats.put("uptime", uptime);
+    }
+
+    private CompletionStage<?> stats() {
+        CompletionStage<?> other = scripted("stats", "");
+        return other != null
+                ? other
+                : CompletableFuture.completedStage(Map.of("h:1", new MemcachedStats(Map.copyOf(stats))));
     }
 
     void connections(int number) {
