@@ -24,7 +24,8 @@ import java.util.Optional;
  * ignores the interrupt, or a paused process, can overlap with the next leader; check its {@linkplain Leadership#token()
  * token} to refuse late writes. A leader that resigns or closes keeps the lock until its callback has returned.
  *
- * <p>Thread-safe. An election has one dedicated thread, and a second one while a callback runs.
+ * <p>Thread-safe. An election has one dedicated thread, and a second one while a callback runs. They are daemon threads: an
+ * election alone does not keep the JVM alive.
  */
 public interface Election extends AutoCloseable {
 
@@ -53,6 +54,16 @@ public interface Election extends AutoCloseable {
      * @return true if so, by this process's clock; may be stale on return
      */
     boolean isLeader();
+
+    /**
+     * Waits until this process leads, at most for the given time. The leadership may have ended again on return.
+     *
+     * @param timeout the maximum time to wait; zero or less does not wait
+     * @return true if this process leads, false if it did not in that time
+     * @throws InterruptedException if the thread is interrupted while waiting
+     * @throws LockClosedException if the election or its client is closed, or is closed during the wait
+     */
+    boolean awaitLeadership(Duration timeout) throws InterruptedException;
 
     /**
      * Asks the server for the current leader: its name, its host and its token. Intended for operators; the answer may be

@@ -38,7 +38,9 @@ public interface Leadership {
     void ensure(Duration validity);
 
     /**
-     * Returns a stage that completes with the reason if the lease is lost. It does not complete if the leader resigns.
+     * Returns a stage that completes with the reason if the leadership ends otherwise than by the leader's own resignation: if the
+     * lease is lost, and also if the leader is stopped because the lease cannot be kept, which is before the lease ends. It does
+     * not complete if the leader resigns: by {@link Election#yield}, {@link Election#close}, or a callback that fails.
      *
      * @return the stage; dependent actions must not block
      */

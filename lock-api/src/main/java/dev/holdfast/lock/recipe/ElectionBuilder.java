@@ -2,12 +2,14 @@ package dev.holdfast.lock.recipe;
 
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.Election;
+import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.Renewal;
 import dev.holdfast.lock.text.Printable;
 import java.time.Duration;
 import java.util.Objects;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** Collects and validates the settings of an election. */
@@ -16,15 +18,17 @@ final class ElectionBuilder implements Election.Builder {
 
     private final LockClient client;
     private final String name;
+    private final Function<Lease, Duration> lengths;
     private Election.@Nullable Callback elected;
     private Election.@Nullable Callback revoked;
     private @Nullable LockOptions options;
     private @Nullable Duration stopTime;
 
-    ElectionBuilder(LockClient client, String name) {
+    ElectionBuilder(LockClient client, String name, Function<Lease, Duration> lengths) {
         client.lock(name); // refuses a bad name now
         this.client = client;
         this.name = name;
+        this.lengths = lengths;
     }
 
     @Override
@@ -71,7 +75,8 @@ final class ElectionBuilder implements Election.Builder {
                             + used.lease() + ", got " + time);
         }
         Election.Callback after = Objects.requireNonNullElse(revoked, leadership -> {});
-        return new StandingElection(client, lock, elected, after, time, StandingElection.Surroundings.REAL).start();
+        return new StandingElection(client, lock, elected, after, time, StandingElection.Surroundings.of(lengths))
+                .start();
     }
 
     private static <T> T once(String what, @Nullable T before, T value) {

@@ -1,10 +1,13 @@
 package dev.holdfast.lock.recipe;
 
 import dev.holdfast.lock.Election;
+import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.MultiLock;
+import java.time.Duration;
 import java.util.Collection;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -36,6 +39,20 @@ public final class Recipes {
      * @throws IllegalArgumentException if the name is not acceptable
      */
     public static Election.Builder election(LockClient client, String name) {
-        return new ElectionBuilder(client, name);
+        return election(client, name, lease -> Duration.ZERO);
+    }
+
+    /**
+     * Returns a builder for an election that uses a client's lock, for a client that can tell how long its leases are.
+     *
+     * @param client the client that acquires the lock
+     * @param name the lock's name
+     * @param lengths returns how long a lease of the client lasts from a renewal on, as the store last confirmed it, or
+     *     zero if that is unknown; a leader stops at the latest when half of that is left
+     * @return a builder
+     * @throws IllegalArgumentException if the name is not acceptable
+     */
+    public static Election.Builder election(LockClient client, String name, Function<Lease, Duration> lengths) {
+        return new ElectionBuilder(client, name, lengths);
     }
 }

@@ -16,6 +16,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -65,9 +66,14 @@ final class StandingElection implements Election {
      * @param patienceMillis how long an interrupted callback may keep running before a warning is logged
      * @param nanos a monotonic clock in nanoseconds, which measures the length of a leadership
      * @param starter starts a thread
+     * @param lengths how long a lease lasts from a renewal on
      */
-    record Surroundings(long patienceMillis, LongSupplier nanos, Consumer<Thread> starter) {
-        static final Surroundings REAL = new Surroundings(10_000, System::nanoTime, Thread::start);
+    record Surroundings(
+            long patienceMillis, LongSupplier nanos, Consumer<Thread> starter, Function<Lease, Duration> lengths) {
+
+        static Surroundings of(Function<Lease, Duration> lengths) {
+            return new Surroundings(10_000, System::nanoTime, Thread::start, lengths);
+        }
     }
 
     StandingElection(
@@ -151,15 +157,18 @@ final class StandingElection implements Election {
 
     /** Returns false if the callback failed, or if a short leadership ended without a resignation. */
     private boolean lead(Lease lease) {
-        Term now = new Term(lease, stopTime, this::signal);
+        Term now = new Term(lease, stopTime, surroundings.lengths(), this::signal);
         long beganNanos = surroundings.nanos().getAsLong();
-        lease.lost().thenRun(this::signal);
+        now.lost().thenRun(this::signal);
         Thread callback = daemon("-leader", () -> call(elected, now, "onElected"));
         if (!begin(now, callback)) {
             return true;
         }
-        awaitEnd(now);
+        boolean isLost = awaitEnd(now);
         now.end();
+        if (isLost) {
+            reportLoss(now);
+        }
         term = null;
         callback.interrupt();
         awaitReturn(callback, now);
@@ -194,6 +203,7 @@ final class StandingElection implements Election {
             calling = callback;
             term = now;
             surroundings.starter().accept(callback);
+            changed.signalAll();
             return true;
         } catch (Error noThread) {
             calling = null;
@@ -217,17 +227,27 @@ final class StandingElection implements Election {
         }
     }
 
-    /** Blocks until this process has to stop leading. */
-    private void awaitEnd(Term now) {
+    /** Completes the stages of {@code lost()} on a thread that they may block. */
+    private void reportLoss(Term now) {
+        try {
+            surroundings.starter().accept(daemon("-lost", now::lose));
+        } catch (Error noThread) {
+            LOG.debug("election '{}' (token {}): no thread to report the loss", shown, now.token(), noThread);
+        }
+    }
+
+    /** Blocks until this process has to stop leading; returns whether that is because the lease cannot be kept. */
+    private boolean awaitEnd(Term now) {
         mutex.lock();
         try {
             while (!closed && !resigning && !failed) {
                 long left = now.nanosUntilDanger();
                 if (left <= 0) {
-                    return;
+                    return true;
                 }
                 awaitChange(left);
             }
+            return false;
         } finally {
             mutex.unlock();
         }
@@ -344,6 +364,26 @@ final class StandingElection implements Election {
     public boolean isLeader() {
         Term now = term;
         return now != null && now.isValid();
+    }
+
+    @Override
+    public boolean awaitLeadership(Duration timeout) throws InterruptedException {
+        mutex.lockInterruptibly();
+        try {
+            long left = timeout.compareTo(MAX_PAUSE) > 0 ? MAX_PAUSE.toNanos() : timeout.toNanos();
+            while (!isLeader()) {
+                if (closed) {
+                    throw new LockClosedException("election '" + shown + "': it is closed; start another one");
+                }
+                if (left <= 0) {
+                    return false;
+                }
+                left = changed.awaitNanos(left);
+            }
+            return true;
+        } finally {
+            mutex.unlock();
+        }
     }
 
     @Override

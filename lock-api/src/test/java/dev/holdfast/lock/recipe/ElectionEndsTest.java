@@ -2,6 +2,7 @@ package dev.holdfast.lock.recipe;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import dev.holdfast.lock.Election;
@@ -13,11 +14,13 @@ import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.recipe.StandingElection.Surroundings;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -30,7 +33,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** How leaderships and candidacies end: when, on which threads, and how long callers wait for that. */
 @Timeout(120)
 class ElectionEndsTest extends PlannedElection {
-    private static final Surroundings REAL = Surroundings.REAL;
+    private static final Surroundings REAL = Surroundings.of(lease -> Duration.ZERO);
 
     /** Sets the remaining lease at each check; the last value is kept. Returns the observed values. */
     private List<Duration> looks(Duration... left) {
@@ -45,12 +48,16 @@ class ElectionEndsTest extends PlannedElection {
     /** A thread for a role cannot be started, for the given number of times. */
     private static Surroundings without(String role, int times) {
         AtomicInteger left = new AtomicInteger(times);
-        return new Surroundings(REAL.patienceMillis(), REAL.nanos(), thread -> {
-            if (thread.getName().endsWith(role) && left.getAndDecrement() > 0) {
-                throw new OutOfMemoryError("on purpose");
-            }
-            thread.start();
-        });
+        return new Surroundings(
+                REAL.patienceMillis(),
+                REAL.nanos(),
+                thread -> {
+                    if (thread.getName().endsWith(role) && left.getAndDecrement() > 0) {
+                        throw new OutOfMemoryError("on purpose");
+                    }
+                    thread.start();
+                },
+                REAL.lengths());
     }
 
     @ParameterizedTest
@@ -154,7 +161,10 @@ class ElectionEndsTest extends PlannedElection {
                 recording("revoked", leadership -> {}),
                 STOP,
                 new Surroundings(
-                        REAL.patienceMillis(), () -> looks.getAndIncrement() == 0 ? -5 : nanos - 5, REAL.starter()));
+                        REAL.patienceMillis(),
+                        () -> looks.getAndIncrement() == 0 ? -5 : nanos - 5,
+                        REAL.starter(),
+                        REAL.lengths()));
         await(() -> reported.size() == 1);
         answers.add(fails);
         lease.end();
@@ -287,7 +297,8 @@ class ElectionEndsTest extends PlannedElection {
                 new Surroundings(
                         REAL.patienceMillis(),
                         () -> nanos.addAndGet(Duration.ofHours(1).toNanos()),
-                        REAL.starter()));
+                        REAL.starter(),
+                        REAL.lengths()));
 
         await(() -> askedAt.size() == 3);
         assertThat(log.warnings())
@@ -382,5 +393,56 @@ class ElectionEndsTest extends PlannedElection {
         assertThat(lease.isClosed()).isFalse();
         mayEnd.countDown();
         await(() -> thread() == null);
+    }
+
+    @Test
+    void leaseThatCannotBeKept_completesLost_andAResignationDoesNot() {
+        CompletableFuture<LossReason> resigned = new CompletableFuture<>();
+        CompletableFuture<LossReason> lost = new CompletableFuture<>();
+        List<CompletableFuture<LossReason>> stages = new ArrayList<>(List.of(resigned, lost));
+        PlannedLease second = new PlannedLease("n");
+        Election election = stand(
+                leadership -> {
+                    leadership.lost().thenAccept(stages.remove(0)::complete);
+                    untilInterrupted();
+                },
+                leadership -> {},
+                STOP,
+                REAL);
+        answers.add(() -> lease);
+        await(election::isLeader);
+        election.yield(Duration.ofSeconds(1));
+        await(() -> lease.isClosed());
+        AtomicInteger looks = new AtomicInteger();
+        second.whileLooked = looked -> {
+            if (looks.incrementAndGet() > 1) {
+                looked.remaining = STOP.dividedBy(2); // no renewal is confirmed
+            }
+        };
+        answers.add(() -> second);
+
+        await(lost::isDone);
+        assertThat(lost).isCompletedWithValue(LossReason.EXPIRED);
+        assertThat(resigned).isNotDone();
+    }
+
+    @Test
+    void awaitLeadership_returnsWhenElected_orWhenItsTimeIsOver_andFailsWhenTheElectionIsClosed() throws Exception {
+        Election election = stand(leadership -> untilInterrupted(), leadership -> {}, STOP, REAL);
+        assertThat(election.awaitLeadership(Duration.ofMillis(10))).isFalse();
+        CompletableFuture<Boolean> waiting = CompletableFuture.supplyAsync(() -> {
+            try {
+                return election.awaitLeadership(Duration.ofDays(1000));
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+        });
+        answers.add(() -> lease);
+        assertThat(waiting.get(20, TimeUnit.SECONDS)).isTrue();
+
+        election.close();
+        assertThatThrownBy(() -> election.awaitLeadership(Duration.ofSeconds(20)))
+                .isInstanceOf(LockClosedException.class)
+                .hasMessage("election 'n': it is closed; start another one");
     }
 }

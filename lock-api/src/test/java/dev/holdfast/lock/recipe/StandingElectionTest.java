@@ -67,7 +67,7 @@ class StandingElectionTest extends PlannedElection {
                 },
                 leadership -> {},
                 STOP,
-                Surroundings.REAL);
+                Surroundings.of(lease -> Duration.ZERO));
         started.set(election);
         election.start();
         await(() -> leads.getCount() == 0);
@@ -196,7 +196,7 @@ class StandingElectionTest extends PlannedElection {
                 endless,
                 leadership -> reported.add("revoked"),
                 STOP,
-                new Surroundings(1, System::nanoTime, Thread::start));
+                new Surroundings(1, System::nanoTime, Thread::start, lease -> Duration.ZERO));
         await(() -> reported.size() == 1);
 
         assertThat(election.yield(Duration.ZERO)).isTrue();

@@ -17,8 +17,11 @@ class TermTest {
     private final PlannedLease lease = new PlannedLease("n");
     private final AtomicInteger seenInvalid = new AtomicInteger();
 
+    /** The length of the lease as last confirmed; zero if unknown. */
+    private Duration length = Duration.ZERO;
+
     private Term term() {
-        return new Term(lease, STOP, seenInvalid::incrementAndGet);
+        return new Term(lease, STOP, lease -> length, seenInvalid::incrementAndGet);
     }
 
     @Test
@@ -41,6 +44,35 @@ class TermTest {
         Term term = term();
 
         assertThat(term.nanosUntilDanger()).isEqualTo(Duration.ofSeconds(15).toNanos());
+    }
+
+    @Test
+    void timeToStop_afterARenewal_isHalfOfTheLeaseAsLastConfirmed() {
+        length = Duration.ofMinutes(1);
+        lease.remaining = Duration.ofSeconds(4); // handed over: it counts from an earlier request
+        Term term = term();
+        assertThat(term.nanosUntilDanger()).isEqualTo(Duration.ofSeconds(2).toNanos());
+
+        lease.remaining = Duration.ofSeconds(25); // renewed a while ago
+        assertThat(term.nanosUntilDanger()).isEqualTo(Duration.ofSeconds(5).toNanos());
+
+        length = Duration.ofSeconds(30); // the store grants less now
+        assertThat(term.nanosUntilDanger()).isEqualTo(Duration.ofSeconds(10).toNanos());
+    }
+
+    @Test
+    void timeToStop_ofALeaseOfUnknownLength_followsItsLongestRemainingTime() {
+        lease.remaining = Duration.ofSeconds(4);
+        Term term = term();
+        lease.remaining = Duration.ofSeconds(50);
+        assertThat(term.nanosUntilDanger()).isEqualTo(Duration.ofSeconds(30).toNanos());
+    }
+
+    @Test
+    void loss_thatTheElectionNotices_completesTheStage() {
+        Term term = term();
+        term.lose();
+        assertThat(term.lost().toCompletableFuture()).isCompletedWithValue(LossReason.EXPIRED);
     }
 
     @Test

@@ -59,7 +59,7 @@ public final class Answers {
     public static <T> T get(CompletableFuture<T> future, long timeout, TimeUnit unit)
             throws InterruptedException, ExecutionException, TimeoutException {
         if (!await(future, unit.toNanos(timeout))) {
-            throw new TimeoutException("no answer within " + timeout + " " + unit);
+            throw new TimeoutException();
         }
         return future.get();
     }

@@ -108,7 +108,7 @@ public final class EngineClient implements LockClient {
 
     @Override
     public Election.Builder election(String name) {
-        return Recipes.election(this, name);
+        return Recipes.election(this, name, lease -> ((EngineLease) lease).length());
     }
 
     @Override

@@ -64,6 +64,11 @@ public class EngineLease implements Lease {
         return Duration.ofNanos(remainingNanos());
     }
 
+    /** How long the lease lasts from a renewal on, as the store last confirmed it. */
+    Duration length() {
+        return Duration.ofNanos(Validity.usableNanos(hold.heldGrant.confirmedMillis()));
+    }
+
     private long remainingNanos() {
         HeldGrant heldGrant = hold.heldGrant;
         boolean held = !closed.get() && hold.state == Hold.State.HELD && !heldGrant.isDoubted();
