@@ -6,6 +6,7 @@ import dev.holdfast.lock.etcd.internal.client.EtcdCalls;
 import dev.holdfast.lock.etcd.internal.client.EtcdFailures;
 import dev.holdfast.lock.etcd.internal.client.EtcdKeys;
 import dev.holdfast.lock.etcd.internal.client.EtcdValue;
+import dev.holdfast.lock.etcd.internal.client.StoreHistory;
 import dev.holdfast.lock.etcd.internal.permit.PermitSlots;
 import dev.holdfast.lock.spi.support.FailureTranslator;
 import io.etcd.jetcd.ByteSequence;
@@ -19,6 +20,8 @@ import io.etcd.jetcd.options.GetOption;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The only way in which this client writes an acquisition's key, for an attempt, for the confirmation of a grant and
@@ -64,6 +67,7 @@ import java.util.function.Function;
  * jepsen.io/analyses/etcd-3.4.3.
  */
 public record ConditionalWrite(EtcdCalls calls, EtcdKeys keys, SharedLeasePool leases) {
+    private static final Logger LOG = LoggerFactory.getLogger(ConditionalWrite.class);
     private static final GetOption KEY_ONLY =
             GetOption.builder().withKeysOnly(true).build();
 
@@ -99,6 +103,7 @@ public record ConditionalWrite(EtcdCalls calls, EtcdKeys keys, SharedLeasePool l
      */
     public CompletableFuture<Result> send(
             EtcdAcquisition acquisition, SharedLease lease, Function<KeyWrite, List<Op>> ops) {
+        acquisition.enterHistory(calls.history().number());
         return send(acquisition, acquisition.beginWrite(lease), ops);
     }
 
@@ -108,6 +113,7 @@ public record ConditionalWrite(EtcdCalls calls, EtcdKeys keys, SharedLeasePool l
      */
     public CompletableFuture<Result> sendAttempt(
             EtcdAcquisition acquisition, SharedLease lease, Function<KeyWrite, List<Op>> ops) {
+        acquisition.enterHistory(calls.history().number());
         KeyWrite write = acquisition.beginWrite(lease);
         if (acquisition.isHeld() && acquisition.lease() != null && acquisition.lease() != lease) {
             acquisition.endWrite(write);
@@ -123,6 +129,7 @@ public record ConditionalWrite(EtcdCalls calls, EtcdKeys keys, SharedLeasePool l
             acquisition.endWrite(write);
             return CompletableFuture.completedFuture(new Result.Ended());
         }
+        StoreHistory.Sent sent = calls.history().now();
         ByteSequence tombstone = keys.tombstone(acquisition.id().owner(), lease.id());
         var call = EtcdCalls.guarded(() -> calls.txn()
                 .If(
@@ -138,12 +145,26 @@ public record ConditionalWrite(EtcdCalls calls, EtcdKeys keys, SharedLeasePool l
                         }
                         return CompletableFuture.<Result>failedFuture(FailureTranslator.unwrap(failure));
                     }
-                    calls.noteTerm(reply);
-                    Result result = result(acquisition, write, reply);
+                    Result result = isOfThisHistory(acquisition, sent, reply)
+                            ? result(acquisition, write, reply)
+                            : new Result.Changed();
                     acquisition.endWrite(write);
                     return CompletableFuture.completedFuture(result);
                 })
                 .thenCompose(result -> result);
+    }
+
+    /** An answer from another history says nothing about the state of the key in the present one. */
+    private boolean isOfThisHistory(EtcdAcquisition acquisition, StoreHistory.Sent sent, TxnResponse reply) {
+        long at = reply.getHeader().getRevision();
+        if (calls.history().answered(sent, at)) {
+            LOG.debug("etcd's revision went back from {} to {}: it has other data", sent.revision(), at);
+            calls.restartTerms(reply);
+        } else {
+            calls.noteTerm(reply);
+        }
+        int present = calls.history().number();
+        return sent.number() == present && acquisition.history() == present;
     }
 
     private Result result(EtcdAcquisition acquisition, KeyWrite write, TxnResponse reply) {
@@ -215,8 +236,9 @@ public record ConditionalWrite(EtcdCalls calls, EtcdKeys keys, SharedLeasePool l
                     if (!same || !(acquisition.id().demand() instanceof Demand.Permits)) {
                         return CompletableFuture.completedFuture(false);
                     }
-                    acquisition.update(stateOf(found.get(0), at));
-                    return removeAsSeen(acquisition);
+                    return acquisition.update(stateOf(found.get(0), at))
+                            ? removeAsSeen(acquisition)
+                            : CompletableFuture.completedFuture(false);
                 });
     }
 }

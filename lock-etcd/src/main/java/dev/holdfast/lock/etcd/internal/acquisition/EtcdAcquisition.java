@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -37,6 +38,7 @@ public final class EtcdAcquisition implements PermitLine.Mine, LeaseMember {
     private final AtomicBoolean notified = new AtomicBoolean();
 
     private volatile boolean wholeQueue;
+    private final AtomicInteger history = new AtomicInteger();
     private final AtomicReference<@Nullable Runnable> wakeUp = new AtomicReference<>();
     private volatile long checkedNanos = System.nanoTime();
 
@@ -139,6 +141,23 @@ public final class EtcdAcquisition implements PermitLine.Mine, LeaseMember {
     /** A check of its lease's keys has covered this acquisition. */
     public void markChecked() {
         checkedNanos = System.nanoTime();
+    }
+
+    /** The history of the store that the state belongs to. */
+    public int history() {
+        return history.get();
+    }
+
+    /** Discards the state if it belongs to an earlier history of the store. */
+    void enterHistory(int present) {
+        if (history.getAndSet(present) != present) {
+            seen.set(KeyState.NEVER_SEEN);
+            writes.removeAllButCreations();
+            lastingTicket.set(null);
+            plan.set(null);
+            wholeQueue = false;
+            updateMemberships();
+        }
     }
 
     /** Registers a write that is about to be sent and expects the state last seen. */

@@ -27,6 +27,11 @@ final class KeyWrites {
                         && write.expected() != latest.modified());
     }
 
+    /** The store has another history. Its revisions differ, but a creation expects none and may still arrive. */
+    void removeAllButCreations() {
+        open.keySet().removeIf(write -> write.expected() != 0);
+    }
+
     void clear() {
         open.clear();
     }

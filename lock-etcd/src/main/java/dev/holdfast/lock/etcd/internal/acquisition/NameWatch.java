@@ -2,7 +2,6 @@ package dev.holdfast.lock.etcd.internal.acquisition;
 
 import dev.holdfast.lock.etcd.internal.client.DeletionWatch;
 import dev.holdfast.lock.etcd.internal.client.EtcdCalls;
-import dev.holdfast.lock.etcd.internal.client.WatchTarget;
 import dev.holdfast.lock.spi.Subscription;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
@@ -21,7 +20,7 @@ import java.util.function.Predicate;
  * for a while without waiters: a client that soon waits again needs no new watch and misses nothing, because the latest
  * deletions are kept. Thread-safe.
  */
-final class NameWatch extends SharedWatch implements WatchTarget {
+final class NameWatch extends SharedWatch {
     private static final int MAX_RECENT = 64;
     private static final long NOT_BEGUN = Long.MAX_VALUE;
 
@@ -48,6 +47,7 @@ final class NameWatch extends SharedWatch implements WatchTarget {
 
     /** Creates the watch for the queue of this ticket; {@link #open} begins it. */
     NameWatch(EtcdCalls calls, QueueHeadTicket first) {
+        super(calls.history().number());
         this.start = first.watched();
         this.watchOption = first.watchOption();
         this.first = first;
@@ -151,6 +151,12 @@ final class NameWatch extends SharedWatch implements WatchTarget {
                     deletions.forEach(this::keepRecent);
                 },
                 line -> !deletions.isEmpty() && line.onDeletions(deletions));
+        return false;
+    }
+
+    @Override
+    public boolean onEarlierBeginning() {
+        notifyWaiters(() -> {}, line -> true);
         return false;
     }
 

@@ -7,6 +7,8 @@ import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 
 /** A client's {@link SharedWatch}es: those of each name at which it waits or has recently waited. Thread-safe. */
 public final class NameWatchPool {
@@ -31,11 +33,19 @@ public final class NameWatchPool {
     }
 
     private Subscription add(String name, SharedWatch fresh, EtcdTicket ticket, Runnable onNews) {
+        AtomicReference<@Nullable SharedWatch> outdated = new AtomicReference<>();
         SharedWatch watch = watches.compute(name, (same, present) -> {
-            SharedWatch used = present == null ? fresh : present;
+            boolean isUsable = present != null && present.history >= fresh.history;
+            outdated.set(isUsable ? null : present);
+            SharedWatch used = isUsable ? present : fresh;
             used.users++;
             return used;
         });
+        SharedWatch before = outdated.get();
+        if (before != null) {
+            before.close();
+            before.onEarlierBeginning(); // the attempts of its other waiters begin with the new history
+        }
         Subscription listening = watch.add(ticket, onNews);
         if (watch == fresh) {
             watch.open();

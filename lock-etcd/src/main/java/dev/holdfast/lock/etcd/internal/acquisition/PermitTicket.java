@@ -19,6 +19,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class PermitTicket implements EtcdTicket {
     private final EtcdAcquisition acquisition;
+    /** Tickets of different histories of the store are different. */
+    private final int history;
+
     private final ByteSequence start;
     /** Guards the next two; taken within the mutex of the watch, never around it. */
     private final ReentrantLock mutex = new ReentrantLock();
@@ -34,6 +37,7 @@ public final class PermitTicket implements EtcdTicket {
 
     private PermitTicket(EtcdAcquisition acquisition, EtcdKeys keys, PermitLine line) {
         this.acquisition = acquisition;
+        this.history = acquisition.history();
         this.start = keys.queue(acquisition.id().name());
         this.line = line;
     }
@@ -171,7 +175,7 @@ public final class PermitTicket implements EtcdTicket {
 
     @Override
     public boolean equals(Object other) {
-        return other instanceof PermitTicket that && acquisition == that.acquisition;
+        return other instanceof PermitTicket that && acquisition == that.acquisition && history == that.history;
     }
 
     @Override

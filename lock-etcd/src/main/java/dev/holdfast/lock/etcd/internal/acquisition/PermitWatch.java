@@ -4,7 +4,6 @@ import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.etcd.internal.client.DeletionWatch;
 import dev.holdfast.lock.etcd.internal.client.EtcdCalls;
 import dev.holdfast.lock.etcd.internal.client.EtcdKeys;
-import dev.holdfast.lock.etcd.internal.client.WatchTarget;
 import dev.holdfast.lock.etcd.internal.permit.PermitLine;
 import dev.holdfast.lock.spi.Subscription;
 import io.etcd.jetcd.ByteSequence;
@@ -31,7 +30,7 @@ import java.util.stream.Collectors;
  * <p>The line is that of the newest attempt or read, without the keys that were deleted since. New keys may be missing:
  * they come behind all others. A waiter is notified once until its next attempt. Thread-safe.
  */
-final class PermitWatch extends SharedWatch implements WatchTarget {
+final class PermitWatch extends SharedWatch {
     /** One poll in that time reads the queue, for all waiters. */
     private static final long READ_NANOS = TimeUnit.MILLISECONDS.toNanos(2_500);
 
@@ -70,6 +69,7 @@ final class PermitWatch extends SharedWatch implements WatchTarget {
     private boolean isReading;
 
     PermitWatch(EtcdCalls calls, PermitTicket first) {
+        super(calls.history().number());
         this.start = first.watched();
         this.limit = ((Demand.Permits) first.acquisition().id().demand()).limit();
         this.line = first.line();
@@ -204,6 +204,12 @@ final class PermitWatch extends SharedWatch implements WatchTarget {
                 });
             });
         }
+        return false;
+    }
+
+    @Override
+    public boolean onEarlierBeginning() {
+        changed(notified -> waiters.values().forEach(waiter -> waiter.notifyOnce(notified)));
         return false;
     }
 

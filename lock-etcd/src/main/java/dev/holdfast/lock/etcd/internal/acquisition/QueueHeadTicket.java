@@ -44,6 +44,9 @@ public final class QueueHeadTicket implements EtcdTicket {
     }
 
     private final EtcdAcquisition acquisition;
+    /** Tickets of different histories of the store are different. */
+    private final int history;
+
     private final ByteSequence start;
     private final ByteSequence end;
     private final ReentrantLock mutex = new ReentrantLock();
@@ -67,6 +70,7 @@ public final class QueueHeadTicket implements EtcdTicket {
     private QueueHeadTicket(EtcdAcquisition acquisition, EtcdKeys keys) {
         String name = acquisition.id().name();
         this.acquisition = acquisition;
+        this.history = acquisition.history();
         this.start = keys.queue(name);
         this.end = keys.queueEnd(name);
     }
@@ -217,7 +221,7 @@ public final class QueueHeadTicket implements EtcdTicket {
 
     @Override
     public boolean equals(Object other) {
-        return other instanceof QueueHeadTicket that && acquisition == that.acquisition;
+        return other instanceof QueueHeadTicket that && acquisition == that.acquisition && history == that.history;
     }
 
     @Override

@@ -1,14 +1,21 @@
 package dev.holdfast.lock.etcd.internal.acquisition;
 
+import dev.holdfast.lock.etcd.internal.client.WatchTarget;
 import dev.holdfast.lock.spi.Subscription;
 
 /** A watch of a client on the queue of a name, for all its waiters there that have the same kind of ticket. */
-abstract sealed class SharedWatch permits NameWatch, PermitWatch {
+abstract sealed class SharedWatch implements WatchTarget permits NameWatch, PermitWatch {
+    /** The history of the store whose revisions it compares. */
+    final int history;
     /** The number of users; guarded by {@link NameWatchPool}, like the next two. */
     int users;
 
     long idleNanos;
     boolean isEndPlanned;
+
+    SharedWatch(int history) {
+        this.history = history;
+    }
 
     abstract void open();
 

@@ -8,6 +8,7 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
@@ -43,6 +44,7 @@ public final class DeletionWatch implements Subscription {
     private final Runnable onDeleted;
     private final AtomicInteger generation = new AtomicInteger();
     private final AtomicReference<Watch.@Nullable Watcher> watcher = new AtomicReference<>();
+    private final AtomicBoolean begun = new AtomicBoolean();
     private volatile long pauseMillis = FIRST_PAUSE_MILLIS;
     private volatile boolean closed;
 
@@ -95,7 +97,10 @@ public final class DeletionWatch implements Subscription {
         }
         pauseMillis = FIRST_PAUSE_MILLIS;
         calls.noteTerm(response);
-        if (ticket.onEvents(response)) {
+        boolean isEarlier = response.isCreatedNotify()
+                && begun.getAndSet(true)
+                && response.getHeader().getRevision() < ticket.revision();
+        if (ticket.onEvents(response) || isEarlier && ticket.onEarlierBeginning()) {
             onDeleted.run();
         } else if (response.isCreatedNotify() && response.getHeader().getRevision() > ticket.revision()) {
             recheck(from);

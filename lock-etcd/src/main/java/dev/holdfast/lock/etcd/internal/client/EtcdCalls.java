@@ -50,6 +50,7 @@ public final class EtcdCalls {
     private final ScheduledExecutorService executor;
     private final AtomicLong latestTerm = new AtomicLong();
     private final Timeouts timeouts = new Timeouts();
+    private final StoreHistory history = new StoreHistory();
 
     public EtcdCalls(Client client, ScheduledExecutorService executor) {
         this.client = client;
@@ -69,6 +70,15 @@ public final class EtcdCalls {
 
     public ScheduledExecutorService executor() {
         return executor;
+    }
+
+    public StoreHistory history() {
+        return history;
+    }
+
+    /** Terms begin again in another history of the store. */
+    public void restartTerms(Response reply) {
+        latestTerm.set(reply.getHeader().getRaftTerm());
     }
 
     /** Notes the Raft term of a reply. */

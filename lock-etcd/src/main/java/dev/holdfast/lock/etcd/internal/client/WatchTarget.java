@@ -25,6 +25,14 @@ public interface WatchTarget {
     /** Takes the events of a watch; returns whether the waiter must be notified. */
     boolean onEvents(WatchResponse response);
 
+    /**
+     * The watch has begun again before the revision that was read, so the store may have another history. Returns
+     * whether the waiter must be notified; its attempt decides.
+     */
+    default boolean onEarlierBeginning() {
+        return true;
+    }
+
     /** Takes a read at that revision of the store; returns whether the waiter must be notified. */
     boolean onRead(List<KeyValue> read, long at);
 }

@@ -49,6 +49,9 @@ public record EtcdAttempts(
     /** The number of attempts and polls at a time; far more than one connection needs to be busy. */
     public static final int MAX_CALLS = 32;
 
+    private static final int AT_ONCE = 4;
+    private static final long FIRST_PAUSE_MILLIS = 10;
+    private static final int MAX_DOUBLINGS = 6;
     private static final Logger LOG = LoggerFactory.getLogger(EtcdAttempts.class);
 
     /**
@@ -56,9 +59,23 @@ public record EtcdAttempts(
      */
     public CompletableFuture<AcquireResult> tryAcquire(
             EtcdAcquisition acquisition, AcquireRequest request, Deadline deadline, boolean again) {
+        return tryAcquire(acquisition, request, deadline, new Repeats(again, 0));
+    }
+
+    /**
+     * What may still be repeated.
+     *
+     * @param onAnotherLease whether once more if etcd has lost the lease
+     * @param changes how often the key was not as expected
+     */
+    private record Repeats(boolean onAnotherLease, int changes) {}
+
+    private CompletableFuture<AcquireResult> tryAcquire(
+            EtcdAcquisition acquisition, AcquireRequest request, Deadline deadline, Repeats again) {
         boolean called = acquisition.takeNotification();
         if (!called
                 && acquisition.isWaiting()
+                && acquisition.history() == calls.history().number()
                 && request.ticket() instanceof EtcdTicket ticket
                 && isKept(acquisition)) {
             return look(acquisition, ticket, request, deadline);
@@ -85,11 +102,11 @@ public record EtcdAttempts(
         return limited(() -> new WaiterPoll(calls, protocol).poll(ticket), deadline)
                 .thenCompose(unchanged -> unchanged
                         ? CompletableFuture.completedFuture(new AcquireResult.Busy(-1, ticket))
-                        : write(acquisition, request, deadline, true));
+                        : write(acquisition, request, deadline, new Repeats(true, 0)));
     }
 
     private CompletableFuture<AcquireResult> write(
-            EtcdAcquisition acquisition, AcquireRequest request, Deadline deadline, boolean again) {
+            EtcdAcquisition acquisition, AcquireRequest request, Deadline deadline, Repeats again) {
         SharedLease present = acquisition.lease();
         if (present != null && (leases.isGood(present) || acquisition.isHeld())) {
             return write(acquisition, present, request, deadline, again); // only renewals move a held key
@@ -100,19 +117,19 @@ public record EtcdAttempts(
 
     /** Sends a keep-alive in parallel, if the last confirmation of the lease is old: see {@link #granted}. */
     private CompletableFuture<AcquireResult> write(
-            EtcdAcquisition acquisition, SharedLease lease, AcquireRequest request, Deadline deadline, boolean again) {
+            EtcdAcquisition acquisition, SharedLease lease, AcquireRequest request, Deadline deadline, Repeats again) {
         CompletableFuture<Void> fresh = lease.ageNanos(System.nanoTime()) > lease.ttlNanos() / 20
                 ? leases.renew(lease, deadline.leftMillis())
                 : CompletableFuture.completedFuture(null);
         return limited(
                         () -> writes.sendAttempt(acquisition, lease, write -> protocol.attempt(acquisition, write)),
                         deadline)
-                .thenCompose(
-                        result -> finish(acquisition, request, deadline, fresh, protocol.outcome(acquisition, result)))
+                .thenCompose(result ->
+                        finish(acquisition, request, deadline, again, fresh, protocol.outcome(acquisition, result)))
                 .exceptionallyCompose(failure -> {
-                    if (EtcdFailures.isLeaseGone(failure) && again) {
+                    if (EtcdFailures.isLeaseGone(failure) && again.onAnotherLease()) {
                         leases.markGone(lease, "etcd refused to put a key on it");
-                        return tryAcquire(acquisition, request, deadline, false);
+                        return tryAcquire(acquisition, request, deadline, new Repeats(false, again.changes()));
                     }
                     return CompletableFuture.failedFuture(failure);
                 });
@@ -126,6 +143,7 @@ public record EtcdAttempts(
             EtcdAcquisition acquisition,
             AcquireRequest request,
             Deadline deadline,
+            Repeats again,
             CompletableFuture<Void> fresh,
             AttemptReply outcome) {
         if (outcome instanceof AttemptReply.Held held) {
@@ -145,7 +163,10 @@ public record EtcdAttempts(
                 AttemptReply.Queued
                         queued)) { // changed or taken: the next attempt expects the state that this answer has returned
             acquisition.markNotified();
-            return tryAcquire(acquisition, request, deadline, true);
+            return later(
+                    again.changes(),
+                    deadline,
+                    () -> tryAcquire(acquisition, request, deadline, new Repeats(true, again.changes() + 1)));
         }
         if (request.waitMillis() == 0) {
             return leave(acquisition, deadline).thenApply(gone -> new AcquireResult.Busy(-1, null));
@@ -160,6 +181,22 @@ public record EtcdAttempts(
             leases.keepAlive(lease);
         }
         return CompletableFuture.completedFuture(new AcquireResult.Busy(-1, ticket));
+    }
+
+    /** Repeats at once for a few times, then with pauses that double, until the attempt's time is over. */
+    private CompletableFuture<AcquireResult> later(
+            int changes, Deadline deadline, Supplier<CompletableFuture<AcquireResult>> repeat) {
+        if (changes < AT_ONCE) {
+            return repeat.get();
+        }
+        if (deadline.isOver()) {
+            return CompletableFuture.failedFuture(
+                    new LockUnavailableException("its key was not as expected in each of " + changes + " attempts"));
+        }
+        long pauseMillis = FIRST_PAUSE_MILLIS << Math.min(changes - AT_ONCE, MAX_DOUBLINGS);
+        return CompletableFuture.supplyAsync(
+                        repeat, CompletableFuture.delayedExecutor(pauseMillis, TimeUnit.MILLISECONDS, Runnable::run))
+                .thenCompose(result -> result);
     }
 
     /** A late attempt of an ended acquisition has written the key. Deletes it, and changes to another key. */

@@ -25,17 +25,21 @@ record WaiterPoll(EtcdCalls calls, EtcdProtocol protocol) {
         EtcdAcquisition acquisition = ticket.acquisition();
         Op own = Op.get(acquisition.key(), KEY_ONLY);
         boolean isRead = ticket.isRead();
+        long known = ticket.revision();
         Op[] reads = isRead ? new Op[] {own} : new Op[] {own, Op.get(ticket.watched(), ticket.readOption())};
         return EtcdCalls.guarded(() -> calls.txn().Then(reads).commit()).thenApply(reply -> {
             calls.noteTerm(reply);
+            long at = reply.getHeader().getRevision();
+            if (at < known) {
+                return false; // a member that lags, or another history of the store: an attempt decides
+            }
             List<GetResponse> read = reply.getGetResponses();
             boolean waits = !protocol.queues()
                     || read.get(0).getKvs().stream().anyMatch(key -> isAsSeen(key, acquisition.seen()));
             return waits
                     && !(isRead
                             ? ticket.mayProceed()
-                            : ticket.onRead(
-                                    read.get(1).getKvs(), reply.getHeader().getRevision()));
+                            : ticket.onRead(read.get(1).getKvs(), at));
         });
     }
 

@@ -252,4 +252,22 @@ final class DeletionWatchTest {
         assertThat(etcd.planned).isEmpty();
         assertThat(etcd.listeners).as("it is closed").hasSize(1);
     }
+
+    /** It is normal for the first one, on a member that lags. */
+    @Test
+    void beginningAgain_beforeWhatIsKnown_notifiesTheWaiter() {
+        watch.open();
+        hears(MadeUpWatch.begun(9));
+        assertThat(told).hasValue(0);
+
+        breaks();
+        nextOpening();
+        hears(MadeUpWatch.begun(10));
+        assertThat(told).hasValue(0);
+
+        breaks();
+        nextOpening();
+        hears(MadeUpWatch.begun(9));
+        assertThat(told).hasValue(1);
+    }
 }

@@ -144,6 +144,13 @@ public final class ScriptedEtcd implements AutoCloseable {
     }
 
     /** The first attempt which has no answer yet: the backend may have sent a removal again before it. */
+    /** Whether such a request has no answer yet. */
+    public boolean isAsked(String method) {
+        return requests.stream()
+                .anyMatch(request ->
+                        request.method().equals(method) && !request.answer().isDone());
+    }
+
     public Request nextPut() {
         return first("put", request -> request.method().equals("txn") && putsFirst(request.txn()));
     }

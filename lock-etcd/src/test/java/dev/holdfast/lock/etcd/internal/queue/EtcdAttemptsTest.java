@@ -6,6 +6,7 @@ import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.etcd.internal.acquisition.ConditionalWrite;
 import dev.holdfast.lock.etcd.internal.acquisition.EtcdAcquisition;
+import dev.holdfast.lock.etcd.internal.acquisition.EtcdTicket;
 import dev.holdfast.lock.etcd.internal.acquisition.LeaseMember;
 import dev.holdfast.lock.etcd.internal.acquisition.QueueHeadTicket;
 import dev.holdfast.lock.etcd.internal.acquisition.SharedLease;
@@ -31,6 +32,7 @@ import io.grpc.Status;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -415,5 +417,80 @@ final class EtcdAttemptsTest {
                     .isInstanceOf(waits ? AcquireResult.Busy.class : AcquireResult.Granted.class);
             assertThat(voided).as("waits: %s", waits).containsExactly(handed);
         }
+    }
+
+    private EtcdTicket queuedAt(EtcdAcquisition acquisition, long revision) {
+        CompletableFuture<AcquireResult> result = ask(acquisition);
+        leaseIs(7);
+        written(revision, keyOf(acquisition, revision, revision, 7), ahead(revision - 1));
+        return (EtcdTicket) Objects.requireNonNull(((AcquireResult.Busy) BackendDriver.answer(result)).ticket());
+    }
+
+    /** It has lost its data: a lower revision in the answer to a later request. */
+    @Test
+    void store_withoutItsData_isEnteredAgain() {
+        EtcdAcquisition acquisition = TestAcquisitions.create();
+        EtcdTicket ticket = queuedAt(acquisition, 600);
+        acquisition.markNotified();
+
+        CompletableFuture<AcquireResult> result = ask(acquisition, 60_000, ticket);
+        assertThat(expected(etcd.next("txn").txn())).isEqualTo(600);
+        refused(5);
+        assertThat(expected(etcd.next("txn").txn())).as("no key").isZero();
+        written(6, keyOf(acquisition, 6, 6, 7), ahead(4));
+
+        AcquireResult.Busy busy = (AcquireResult.Busy) BackendDriver.answer(result);
+        assertThat(busy.ticket()).as("its watch begins again").isNotNull().isNotEqualTo(ticket);
+        assertThat(((EtcdTicket) Objects.requireNonNull(busy.ticket())).revision())
+                .isEqualTo(6);
+    }
+
+    /** It has the data of a backup, with the keys as they were: the keys decide, not what was seen later. */
+    @Test
+    void store_withEarlierData_isEnteredWithTheKeyThatItHas() {
+        EtcdAcquisition acquisition = TestAcquisitions.create();
+        EtcdTicket ticket = queuedAt(acquisition, 600);
+        acquisition.markNotified();
+
+        CompletableFuture<AcquireResult> result = ask(acquisition, 60_000, ticket);
+        refused(60, keyOf(acquisition, 50, 55, 7));
+        refused(61, keyOf(acquisition, 50, 55, 7));
+        assertThat(expected(etcd.next("txn").txn())).isEqualTo(55);
+        written(62, keyOf(acquisition, 50, 62, 7));
+
+        assertThat(((AcquireResult.Granted) BackendDriver.answer(result))
+                        .grant()
+                        .token())
+                .isEqualTo(50);
+    }
+
+    /** An attempt finds out whether the store has other data. */
+    @Test
+    void poll_withALowerRevision_isFollowedByAnAttempt() {
+        EtcdAcquisition acquisition = TestAcquisitions.create();
+        EtcdTicket ticket = queuedAt(acquisition, 600);
+
+        ask(acquisition, 60_000, ticket);
+        etcd.next("txn")
+                .answers(ScriptedEtcd.txn(
+                        true, 500, ScriptedEtcd.read(keyOf(acquisition, 600, 600, 7)), ScriptedEtcd.read(ahead(599))));
+
+        assertThat(expected(etcd.next("txn").txn())).isEqualTo(600);
+    }
+
+    /** A key that is never as expected, for whatever reason, costs few requests. */
+    @Test
+    void attempt_thatIsAlwaysRefused_isRepeatedWithPauses() {
+        EtcdAcquisition acquisition = TestAcquisitions.create();
+        ask(acquisition);
+        leaseIs(7);
+
+        int refusals = 0;
+        while (etcd.isAsked("txn")) {
+            refusals++;
+            refused(100 + refusals, keyOf(acquisition, 50, 50 + refusals, 7));
+        }
+
+        assertThat(refusals).isLessThan(10);
     }
 }
