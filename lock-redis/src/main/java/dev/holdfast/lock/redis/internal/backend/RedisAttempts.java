@@ -88,9 +88,8 @@ final class RedisAttempts {
         }
         waiters.expect(owner, round, (token, leaseMillis) -> {
             leftQueue(owner);
-            long first = Math.min(Math.min(leaseMillis, RedisScript.HANDED_OVER_MILLIS), request.leaseMillis());
             onHandOver.accept(
-                    new Grant(request.acquisition(), token, first, new RedisRenewal.AskedLease(request.leaseMillis())));
+                    new Grant(request.acquisition(), token, Math.min(leaseMillis, request.leaseMillis()), null));
         });
         return true;
     }

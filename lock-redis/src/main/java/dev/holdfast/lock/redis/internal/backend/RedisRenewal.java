@@ -43,13 +43,6 @@ final class RedisRenewal {
         this.sender = sender;
     }
 
-    /** The handle of a grant whose first lease is shorter than the one that a renewal gives it. */
-    record AskedLease(long millis) {}
-
-    private static long fullLeaseMillis(Grant grant) {
-        return grant.handle() instanceof AskedLease asked ? asked.millis() : grant.leaseMillis();
-    }
-
     private String stateKey(Grant grant) {
         return RedisKeys.of(settings.prefix(), grant.acquisition().name()).lock();
     }
@@ -112,7 +105,7 @@ final class RedisRenewal {
             Grant grant = grants.get(i);
             lockKeys.add(stateKey(grant));
             args.add(grant.acquisition().owner().toString());
-            args.add(Long.toString(fullLeaseMillis(grant)));
+            args.add(Long.toString(grant.leaseMillis()));
             args.add(Long.toString(grant.token()));
         }
         RedisScript script = isAlone(grants.get(part.get(0))) ? RedisScript.RENEW : RedisDemandScripts.RENEW;
@@ -142,7 +135,7 @@ final class RedisRenewal {
             return new RenewResult.Unknown(String.valueOf(told.getMessage()), told);
         }
         if (answer == 1) {
-            return new RenewResult.Renewed(fullLeaseMillis(grant));
+            return new RenewResult.Renewed(grant.leaseMillis());
         }
         sender.ended(grant.acquisition().owner().toString());
         return new RenewResult.Lost(

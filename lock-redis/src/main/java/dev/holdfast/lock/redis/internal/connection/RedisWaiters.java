@@ -73,7 +73,7 @@ public final class RedisWaiters {
         return parts.length == 4
                 && parts[2].matches("[1-9]\\d{0,15}")
                 && Long.parseLong(parts[2]) < 1L << 53
-                && parts[3].matches("[1-9]\\d{0,3}");
+                && parts[3].matches("[1-9]\\d{0,15}");
     }
 
     /** Whether that owner may be called. */

@@ -44,12 +44,6 @@ public record RedisScript(String name, String body, String digest) {
     /** What a script answers for a lock whose tokens are used up. */
     public static final String NO_TOKEN = "NOTOKEN";
 
-    /**
-     * The longest lease that is handed over, as {@link #RELEASE} has it, too: it is counted from the waiter's last
-     * attempt, and a waiter polls each second.
-     */
-    public static final long HANDED_OVER_MILLIS = 2_000;
-
     /** An attempt to acquire the lock alone. Where shares or permits matter, {@link RedisDemandScripts#ATTEMPT} decides. */
     public static final RedisScript ATTEMPT = of("attempt");
 

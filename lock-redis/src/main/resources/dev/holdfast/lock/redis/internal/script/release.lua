@@ -7,6 +7,9 @@
 -- What to end and which: `release` and an id of 16 characters, whose repetition gets the same answer; `grant` and the last round that
 -- it ends; `place`; or `both`.
 --
+-- A waiter gets its whole lease, as from an attempt: a shorter one would be lost if the server stood still just then. So a waiter that
+-- subscribes but does not react costs as much as a holder that does not.
+--
 -- Before the lock is handed over, the script counts the subscribers of the waiter's inbox and skips a waiter without any. The count
 -- that PUBLISH returns would come too late: a replica publishes to its subscribers too but does not count them, so the waiter could
 -- receive a grant that the next one has.
@@ -48,7 +51,7 @@ if KEYS[2] and (waiting ~= '0' or what == 'place' or what == 'both') then
     local counted = redis.pcall('PUBSUB', sharded and 'SHARDNUMSUB' or 'NUMSUB', inbox)
     if counted.err then return false end
     if tonumber(counted[2]) == 0 then return 'gone' end
-    local span, stays = math.min(lease, 2000), redis.call('ZCARD', KEYS[2]) > 1 and waiting or '0'
+    local span, stays = tonumber(lease), redis.call('ZCARD', KEYS[2]) > 1 and waiting or '0'
     redis.call('SET', KEYS[1], string.format(GRANTED,
                stays, heir.id, ARGV[3], token, released, round, millis, identity), 'PX', span + ARGV[3])
     local told = tellInbox(heir, string.format('%s %s %.0f %.0f', heir.id, round, token, span))

@@ -304,18 +304,17 @@ final class RedisAttemptArgumentsTest {
         assertThat(waiters.size()).isZero();
     }
 
-    /** Of the lease that the message says, that of the request, and two seconds, the shortest counts until a renewal. */
+    /** Of the lease in the message and that of the request, the shorter one counts. */
     @ParameterizedTest
-    @CsvSource({"30000, 2000, 2000", "30000, 1500, 1500", "1200, 1500, 1200", "30000, 9999, 2000"})
-    void handedOver_isAGrantForAShortTime_whichIsRenewedToTheWholeLease(
-            long leaseMillis, long saidMillis, long firstMillis) {
+    @CsvSource({"30000, 30000, 30000", "30000, 1500, 1500", "1200, 1500, 1200"})
+    void handedOver_isAGrantForTheLease(long leaseMillis, long saidMillis, long grantedMillis) {
         RedisAttempts attempts = attempts(false, null, 1_000);
         AcquisitionId mine = BackendDriver.newAcquisition("n");
         attempts.tryAcquire(
                 new AcquireRequest(mine, leaseMillis, 60_000, false, null, TIMEOUT_MILLIS, IDENTITY, handed::add), 5);
         answers.get(0).complete(List.of(0L, 300L, 4711L, 0L));
         waiters.message(mine.owner() + " 5 77 " + saidMillis);
-        assertThat(handed).containsExactly(new Grant(mine, 77, firstMillis, new RedisRenewal.AskedLease(leaseMillis)));
+        assertThat(handed).containsExactly(new Grant(mine, 77, grantedMillis, null));
         assertThat(signals.owners).isEmpty();
         assertThat(waiters.size()).isZero();
     }

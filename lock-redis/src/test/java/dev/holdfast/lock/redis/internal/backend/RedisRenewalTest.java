@@ -120,10 +120,10 @@ final class RedisRenewalTest {
     @Test
     void arguments_areMemory_thenOwnerWholeLeaseAndTokenOfEach() {
         Grant one = lock("one");
-        Grant handedOver = grant("two", Demand.EXCLUSIVE, new RedisRenewal.AskedLease(50_000));
-        CompletableFuture<List<RenewResult>> renewed = renew(List.of(one, handedOver));
+        Grant longer = new Grant(lock("two").acquisition(), 77, 50_000, null);
+        CompletableFuture<List<RenewResult>> renewed = renew(List.of(one, longer));
         assertThat(server.asked.get(0).args())
-                .containsExactly("60000", owner(one), "30000", "77", owner(handedOver), "50000", "77");
+                .containsExactly("60000", owner(one), "30000", "77", owner(longer), "50000", "77");
         give(0, 1L, 1L);
         assertThat(done(renewed)).containsExactly(new RenewResult.Renewed(30_000), new RenewResult.Renewed(50_000));
     }

@@ -35,7 +35,7 @@ final class HandOverMessageTest {
                 "a1 2 77 y",
                 "a1 2 0 2000",
                 "a1 2 77 -5",
-                "a1 2 77 99999",
+                "a1 2 77 99999999999999999",
                 "a1 2 9007199254740992 2000",
                 "a1 2 77 2000 more"
             })
@@ -73,7 +73,7 @@ final class HandOverMessageTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"a1 2 9007199254740991 9999", "a1 2 1 1"})
+    @ValueSource(strings = {"a1 2 9007199254740991 9999999999999999", "a1 2 1 1"})
     void greatestAndLeastNumbers_handOver(String message) {
         expect(2);
         waiters.message(message);

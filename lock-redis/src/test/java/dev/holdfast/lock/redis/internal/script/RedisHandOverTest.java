@@ -68,11 +68,13 @@ final class RedisHandOverTest extends TwoBackends {
         assertThat(given).isNotNull();
         assertThat(given.acquisition()).isEqualTo(first);
         assertThat(given.token()).isGreaterThan(held.token());
-        assertThat(given.leaseMillis()).isEqualTo(2_000);
+        assertThat(given.leaseMillis()).isEqualTo(LEASE_MILLIS);
         assertThat(fixture.commands() - before).isEqualTo(1);
         assertThat(holder().token()).isEqualTo(given.token());
         assertThat(holder().who()).isEqualTo(IDENTITY.who());
-        assertThat(lifeMillis()).isLessThanOrEqualTo(2_000);
+        assertThat(lifeMillis())
+                .as("a server that stands still for a while must not end it")
+                .isGreaterThan(LEASE_MILLIS - 10_000);
 
         assertThat(renew(b, given)).isEqualTo(new RenewResult.Renewed(LEASE_MILLIS));
         assertThat(lifeMillis()).isGreaterThan(LEASE_MILLIS - 10_000);
@@ -194,17 +196,16 @@ final class RedisHandOverTest extends TwoBackends {
 
     /** Its process pauses, say: the connection is there, and nothing reads from it. */
     @Test
-    void waiterThatDoesNotReact_costsTwoSeconds_notALease() throws Exception {
+    void waiterThatDoesNotReact_costsItsLease_asAHolderDoes() throws Exception {
         Grant held = grant(a, acquisition());
         waits(b, acquisition());
-        long since = System.nanoTime();
         release(a, held);
         assertThat(handed.poll(60, TimeUnit.SECONDS)).isNotNull();
-        assertThat(lifeMillis()).as("what it costs").isLessThanOrEqualTo(2_000);
+        assertThat(lifeMillis()).as("what it costs").isLessThanOrEqualTo(LEASE_MILLIS);
         AcquisitionId next = acquisition();
+        assertThat(attempt(a, next, null)).isInstanceOf(AcquireResult.Busy.class);
+        fixture.server().command("PEXPIRE", keys().lock(), memory());
         await().atMost(PATIENCE).until(() -> attempt(a, next, null) instanceof AcquireResult.Granted);
-        assertThat(System.nanoTime() - since).isGreaterThan(1_900_000_000L);
-        assertThat(lifeMillis()).isGreaterThan(LEASE_MILLIS - 10_000);
     }
 
     @Test
@@ -298,9 +299,9 @@ final class RedisHandOverTest extends TwoBackends {
         }
     }
 
-    /** A waiter that was handed the lock has 2 s to renew it. */
+    /** A waiter must try again within 5 s, or it leaves the queue. */
     private void withoutPause(Steps steps) throws Exception {
-        withoutPause(Duration.ofMillis(1_500), 3, () -> {
+        withoutPause(Duration.ofMillis(4_000), 3, () -> {
             forget();
             steps.run();
         });
