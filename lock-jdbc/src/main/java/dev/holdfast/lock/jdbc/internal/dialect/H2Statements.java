@@ -2,6 +2,7 @@ package dev.holdfast.lock.jdbc.internal.dialect;
 
 import dev.holdfast.lock.jdbc.internal.sql.ExpiryRows;
 import dev.holdfast.lock.jdbc.internal.sql.LockStatements;
+import dev.holdfast.lock.jdbc.internal.sql.RenewedRows;
 import dev.holdfast.lock.jdbc.internal.sql.RowOwners;
 import dev.holdfast.lock.jdbc.internal.sql.StatementBinder;
 import dev.holdfast.lock.jdbc.internal.sql.TableName;
@@ -28,6 +29,7 @@ final class H2Statements implements LockStatements {
     private final String attempt;
     private final String insert;
     private final String renew;
+    private final String held;
 
     H2Statements(DatabaseDialect h2, TableName table, Tokens tokens) {
         attempt = """
@@ -48,9 +50,12 @@ final class H2Statements implements LockStatements {
         insert = """
                 SELECT token FROM FINAL TABLE (INSERT INTO %1$s (name, owner, token, lease_millis, expires, since, holder)
                 SELECT ?4, ?1, %4$s, ?2, %2$s, %3$s, ?3 WHERE NOT EXISTS (SELECT 1 FROM %1$s WHERE name = ?4))""".formatted(table, h2.nowPlusMillis("?2"), h2.now(), tokens.first());
+        String due = " WHERE name = ANY(?1) AND owner = ANY(?2) AND expires > " + h2.now();
+        held = "SELECT owner FROM " + table + due;
+        // An UPDATE with IN would evaluate the inner statement for each row.
         renew = """
-                SELECT owner FROM FINAL TABLE (
-                  UPDATE %s SET expires = %s WHERE name = ANY(?) AND owner = ANY(?) AND expires > %s)""".formatted(table, h2.nowPlusMillis("lease_millis"), h2.now());
+                SELECT owner FROM FINAL TABLE (MERGE INTO %1$s AS held USING (SELECT name FROM %1$s%3$s FOR UPDATE SKIP LOCKED) AS free
+                  ON held.name = free.name WHEN MATCHED THEN UPDATE SET expires = %2$s)""".formatted(table, h2.nowPlusMillis("held.lease_millis"), due);
     }
 
     @Override
@@ -99,10 +104,20 @@ final class H2Statements implements LockStatements {
     }
 
     @Override
-    public Set<OwnerId> renew(Connection connection, List<Grant> grants) throws SQLException {
+    public RenewedRows renew(Connection connection, List<Grant> grants) throws SQLException {
+        Set<OwnerId> renewed = owners(connection, renew, grants);
+        if (renewed.size() == grants.size()) {
+            return new RenewedRows(renewed, Set.of());
+        }
+        Set<OwnerId> skipped = owners(connection, held, grants);
+        skipped.removeAll(renewed);
+        return new RenewedRows(renewed, skipped);
+    }
+
+    private static Set<OwnerId> owners(Connection connection, String sql, List<Grant> grants) throws SQLException {
         Array names = connection.createArrayOf("VARBINARY", ExpiryRows.names(grants));
         Array owners = connection.createArrayOf("VARCHAR", ExpiryRows.owners(grants));
-        try (PreparedStatement statement = connection.prepareStatement(renew)) {
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
             statement.setArray(1, names);
             statement.setArray(2, owners);
             try (ResultSet rows = statement.executeQuery()) {

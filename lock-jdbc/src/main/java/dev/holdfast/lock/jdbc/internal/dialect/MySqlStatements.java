@@ -3,6 +3,7 @@ package dev.holdfast.lock.jdbc.internal.dialect;
 import dev.holdfast.lock.jdbc.internal.sql.ExpiryRows;
 import dev.holdfast.lock.jdbc.internal.sql.LockStatements;
 import dev.holdfast.lock.jdbc.internal.sql.RecentContention;
+import dev.holdfast.lock.jdbc.internal.sql.RenewedRows;
 import dev.holdfast.lock.jdbc.internal.sql.RowOwners;
 import dev.holdfast.lock.jdbc.internal.sql.StatementBinder;
 import dev.holdfast.lock.jdbc.internal.sql.TableName;
@@ -49,7 +50,7 @@ final class MySqlStatements implements LockStatements {
     private static final long BUSY = 1L << 62;
 
     /** Keeps a statement below 16 MiB, the smallest usual limit, however long the names. */
-    private static final int MOST_AT_ONCE = 5_000;
+    private static final int MAX_AT_ONCE = 5_000;
 
     private final DatabaseDialect dialect;
     private final TableName table;
@@ -168,35 +169,63 @@ final class MySqlStatements implements LockStatements {
     }
 
     @Override
-    public Set<OwnerId> renew(Connection connection, List<Grant> grants) throws SQLException {
-        Set<OwnerId> renewed = new HashSet<>();
-        for (List<Grant> chunk : ExpiryRows.chunks(grants, MOST_AT_ONCE)) {
-            renewed.addAll(renewChunk(connection, chunk));
+    public RenewedRows renew(Connection connection, List<Grant> grants) throws SQLException {
+        RenewedRows all = new RenewedRows(new HashSet<>(), new HashSet<>());
+        for (List<Grant> chunk : ExpiryRows.chunks(grants, MAX_AT_ONCE)) {
+            renewChunk(connection, chunk, all);
         }
-        return renewed;
+        return all;
     }
 
-    /** The count suffices if all were renewed, which is the rule; otherwise a second statement returns which were. */
-    private Set<OwnerId> renewChunk(Connection connection, List<Grant> grants) throws SQLException {
-        String marks = String.join(", ", Collections.nCopies(grants.size(), "?"));
-        String held = " WHERE name IN (" + marks + ") AND owner IN (" + marks + ") AND expires > " + dialect.now();
-        String renew = ExpiryRows.PASSING + "UPDATE " + table + " SET expires = "
-                + dialect.nowPlusMillis("lease_millis") + held;
-        try (PreparedStatement statement = connection.prepareStatement(renew)) {
-            bind(statement, grants);
-            if (statement.executeUpdate() == grants.size()) {
-                Set<OwnerId> all = new HashSet<>();
-                grants.forEach(grant -> all.add(grant.acquisition().owner()));
-                return all;
+    /**
+     * The count suffices if all were renewed, which is the rule. Otherwise a second statement returns what is still held, and
+     * that is renewed again, in halves as long as the count says that some of it was skipped.
+     */
+    private void renewChunk(Connection connection, List<Grant> grants, RenewedRows all) throws SQLException {
+        if (updateUnlocked(connection, grants) == grants.size()) {
+            grants.forEach(grant -> all.renewed().add(grant.acquisition().owner()));
+            return;
+        }
+        Set<OwnerId> owners = held(connection, grants);
+        List<Grant> held = grants.stream()
+                .filter(grant -> owners.contains(grant.acquisition().owner()))
+                .toList();
+        if (grants.size() == 1) {
+            all.skipped().addAll(owners);
+        } else if (held.size() < grants.size() && !held.isEmpty()) {
+            renewChunk(connection, held, all);
+        } else if (!held.isEmpty()) {
+            int half = (grants.size() + 1) / 2;
+            for (List<Grant> part : ExpiryRows.chunks(grants, half)) {
+                renewChunk(connection, part, all);
             }
         }
+    }
+
+    /** The limit keeps the servers from merging the inner statement into the outer one, which would wait for locked rows. */
+    private int updateUnlocked(Connection connection, List<Grant> grants) throws SQLException {
+        String renew = ExpiryRows.PASSING + "UPDATE (SELECT name AS unlocked FROM " + table + due(grants) + " LIMIT "
+                + grants.size() + " FOR UPDATE SKIP LOCKED) AS free STRAIGHT_JOIN " + table
+                + " ON name = unlocked SET expires = " + dialect.nowPlusMillis("lease_millis");
+        try (PreparedStatement statement = connection.prepareStatement(renew)) {
+            bind(statement, grants);
+            return statement.executeUpdate();
+        }
+    }
+
+    private Set<OwnerId> held(Connection connection, List<Grant> grants) throws SQLException {
         try (PreparedStatement statement =
-                connection.prepareStatement(ExpiryRows.PASSING + "SELECT owner FROM " + table + held)) {
+                connection.prepareStatement(ExpiryRows.PASSING + "SELECT owner FROM " + table + due(grants))) {
             bind(statement, grants);
             try (ResultSet rows = statement.executeQuery()) {
                 return ExpiryRows.owners(rows, grants);
             }
         }
+    }
+
+    private String due(List<Grant> grants) {
+        String marks = String.join(", ", Collections.nCopies(grants.size(), "?"));
+        return " WHERE name IN (" + marks + ") AND owner IN (" + marks + ") AND expires > " + dialect.now();
     }
 
     private static void bind(PreparedStatement statement, List<Grant> grants) throws SQLException {

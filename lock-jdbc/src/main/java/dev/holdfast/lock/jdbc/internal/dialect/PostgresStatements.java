@@ -3,6 +3,7 @@ package dev.holdfast.lock.jdbc.internal.dialect;
 import dev.holdfast.lock.jdbc.internal.sql.ExpiryRows;
 import dev.holdfast.lock.jdbc.internal.sql.LockStatements;
 import dev.holdfast.lock.jdbc.internal.sql.PostgresSql;
+import dev.holdfast.lock.jdbc.internal.sql.RenewedRows;
 import dev.holdfast.lock.jdbc.internal.sql.RowOwners;
 import dev.holdfast.lock.jdbc.internal.sql.StatementBinder;
 import dev.holdfast.lock.jdbc.internal.sql.TableName;
@@ -32,6 +33,7 @@ import java.util.Set;
 final class PostgresStatements implements LockStatements {
     private final String attempt;
     private final String renew;
+    private final String held;
 
     PostgresStatements(DatabaseDialect postgres, TableName table, Tokens tokens) {
         attempt = PostgresSql.named("""
@@ -67,12 +69,18 @@ final class PostgresStatements implements LockStatements {
                         PostgresSql.DURABLY,
                         RowOwners.READER,
                         ExpiryRows.BESIDE_SHARES));
-        renew = PostgresSql.named("""
-                UPDATE %s AS held SET expires = %s
-                FROM ROWS FROM (pg_catalog.unnest(?), pg_catalog.unnest(?)) AS due (name, owner)
-                WHERE held.name {=} due.name AND held.owner {=} CAST(due.owner AS pg_catalog.text) AND held.expires {>} %s
-                RETURNING held.owner, %s""".formatted(
-                        table, postgres.nowPlusMillis("held.lease_millis"), PostgresSql.NOW, PostgresSql.DURABLY));
+        // Simple query mode and some poolers send parameters without types.
+        String due = "ROWS FROM (pg_catalog.unnest(CAST(? AS pg_catalog.bytea[])),"
+                + " pg_catalog.unnest(CAST(? AS pg_catalog.text[]))) AS due (name, owner)";
+        String mine = "held.name {=} due.name AND held.owner {=} due.owner AND held.expires {>} " + PostgresSql.NOW;
+        held = PostgresSql.named("SELECT held.owner FROM " + table + " AS held, " + due + " WHERE " + mine);
+        renew = PostgresSql.named(
+                """
+                WITH free AS (SELECT held.name, held.owner FROM %1$s AS held, %2$s WHERE %3$s
+                  FOR NO KEY UPDATE OF held SKIP LOCKED)
+                UPDATE %1$s AS held SET expires = %4$s FROM free
+                WHERE held.name {=} free.name AND held.owner {=} free.owner
+                RETURNING held.owner, %5$s""".formatted(table, due, mine, postgres.nowPlusMillis("held.lease_millis"), PostgresSql.DURABLY));
     }
 
     @Override
@@ -108,10 +116,20 @@ final class PostgresStatements implements LockStatements {
     }
 
     @Override
-    public Set<OwnerId> renew(Connection connection, List<Grant> grants) throws SQLException {
+    public RenewedRows renew(Connection connection, List<Grant> grants) throws SQLException {
+        Set<OwnerId> renewed = owners(connection, renew, grants);
+        if (renewed.size() == grants.size()) {
+            return new RenewedRows(renewed, Set.of());
+        }
+        Set<OwnerId> skipped = owners(connection, held, grants);
+        skipped.removeAll(renewed);
+        return new RenewedRows(renewed, skipped);
+    }
+
+    private static Set<OwnerId> owners(Connection connection, String sql, List<Grant> grants) throws SQLException {
         Array names = connection.createArrayOf("bytea", ExpiryRows.names(grants));
         Array owners = connection.createArrayOf("text", ExpiryRows.owners(grants));
-        try (PreparedStatement statement = connection.prepareStatement(renew)) {
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
             statement.setArray(1, names);
             statement.setArray(2, owners);
             try (ResultSet rows = statement.executeQuery()) {

@@ -256,7 +256,7 @@ public final class ExpiringRowBackend implements LockBackend {
             return new RenewResult.Renewed(grant.leaseMillis());
         }
         return renewed.unknown().contains(owner)
-                ? new RenewResult.Unknown("the renewal was cut short before it", null)
+                ? new RenewResult.Unknown("its row is locked, or the renewal was cut short before it", null)
                 : LOST;
     }
 

@@ -6,6 +6,7 @@ import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialect;
 import dev.holdfast.lock.jdbc.internal.sql.ExpiryRows;
 import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
 import dev.holdfast.lock.jdbc.internal.sql.LockStatements;
+import dev.holdfast.lock.jdbc.internal.sql.RenewedRows;
 import dev.holdfast.lock.jdbc.internal.sql.RowChange;
 import dev.holdfast.lock.jdbc.internal.sql.StatementBinder;
 import dev.holdfast.lock.jdbc.internal.sql.TableName;
@@ -25,6 +26,8 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -49,6 +52,8 @@ import org.slf4j.LoggerFactory;
  */
 public final class ExpiryStatements {
     private static final Logger LOG = LoggerFactory.getLogger(ExpiryStatements.class);
+
+    private static final int MAX_PAUSE_MILLIS = 32;
 
     private final DatabaseDialect dialect;
     private final LockStatements statements;
@@ -116,24 +121,47 @@ public final class ExpiryStatements {
                 || request.demand() instanceof Demand.Shared && busy.remainingMillis() < 0;
     }
 
-    /** Those that were renewed, and those of which nothing is known. */
+    /** What is in neither set was lost. */
     record Renewed(Set<OwnerId> renewed, Set<OwnerId> unknown) {}
 
     Renewed renew(Connection connection, List<Grant> grants) throws SQLException {
-        if (shares == null) {
-            return new Renewed(statements.renew(connection, grants), Set.of());
-        }
         List<Grant> ofRows = grants.stream()
                 .filter(grant -> !(grant.demand() instanceof Demand.Permits))
                 .toList();
-        Set<OwnerId> renewed = ofRows.isEmpty() ? new HashSet<>() : statements.renew(connection, ofRows);
-        List<Grant> ofShares = grants.stream()
-                .filter(grant -> !(grant.demand() instanceof Demand.Exclusive)
-                        && !renewed.contains(grant.acquisition().owner()))
-                .toList();
-        Set<OwnerId> unknown = new HashSet<>();
-        shares.renew(connection, ofShares, renewed, unknown);
-        return new Renewed(renewed, unknown);
+        Renewed rows = renewRows(connection, ofRows);
+        if (shares != null) {
+            List<Grant> ofShares = grants.stream()
+                    .filter(grant -> !(grant.demand() instanceof Demand.Exclusive)
+                            && !rows.renewed.contains(grant.acquisition().owner())
+                            && !rows.unknown.contains(grant.acquisition().owner()))
+                    .toList();
+            shares.renew(connection, ofShares, rows.renewed, rows.unknown);
+        }
+        return rows;
+    }
+
+    /**
+     * Retries rows that another session has locked, for at most {@link #MAX_PAUSE_MILLIS} twice: the polls of other clients lock
+     * them briefly on MySQL and MariaDB. Whatever stays locked is unknown until the next renewal.
+     */
+    private Renewed renewRows(Connection connection, List<Grant> grants) throws SQLException {
+        Renewed all = new Renewed(new HashSet<>(), new HashSet<>());
+        List<Grant> due = grants;
+        for (int pauseMillis = 1; !due.isEmpty(); pauseMillis *= 2) {
+            RenewedRows some = statements.renew(connection, due);
+            all.renewed.addAll(some.renewed());
+            due = due.stream()
+                    .filter(grant -> some.skipped().contains(grant.acquisition().owner()))
+                    .toList();
+            if (pauseMillis > MAX_PAUSE_MILLIS) {
+                all.unknown.addAll(some.skipped());
+                break;
+            }
+            if (!due.isEmpty()) {
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(pauseMillis));
+            }
+        }
+        return all;
     }
 
     void abandon(Connection connection, AcquisitionId acquisition) throws SQLException {

@@ -221,9 +221,7 @@ final class RowShares {
             throws SQLException {
         for (int i = 0; i < grants.size(); i++) {
             try {
-                if (renew(connection, grants.get(i))) {
-                    renewed.add(grants.get(i).acquisition().owner());
-                }
+                renew(connection, grants.get(i), renewed, unknown);
             } catch (SQLException e) {
                 if (renewed.isEmpty() || !connection.getAutoCommit()) { // a transaction is taken back as a whole
                     throw e;
@@ -236,18 +234,24 @@ final class RowShares {
         }
     }
 
-    private boolean renew(Connection connection, Grant grant) throws SQLException {
+    private void renew(Connection connection, Grant grant, Set<OwnerId> renewed, Set<OwnerId> unknown)
+            throws SQLException {
+        OwnerId owner = grant.acquisition().owner();
         for (int i = 0; i < TRIES; i++) {
-            RowState row = rows.read(connection, grant.acquisition().name());
-            Optional<Share> mine =
-                    row.shared().share(grant.acquisition().owner().toString());
+            RowState row = rows.readUnlocked(connection, grant.acquisition().name());
+            if (row == null) {
+                unknown.add(owner);
+                return;
+            }
+            Optional<Share> mine = row.shared().share(owner.toString());
             if (row.isExclusive() || mine.isEmpty()) {
-                return false;
+                return;
             }
             Share longer = mine.get().until(row.nowMillis() + grant.leaseMillis() + 1);
             RowState next = row.held(row.shared().with(longer), row.token());
             if (rows.change(connection, row, next, false) != RowChange.NONE) {
-                return true;
+                renewed.add(owner);
+                return;
             }
         }
         throw conflict();

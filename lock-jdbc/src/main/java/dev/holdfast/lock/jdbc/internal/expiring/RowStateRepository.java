@@ -12,6 +12,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.SQLTransactionRollbackException;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -57,22 +58,38 @@ public final class RowStateRepository {
     }
 
     public RowState read(Connection connection, String name) throws SQLException {
-        try (PreparedStatement statement = connection.prepareStatement(read)) {
+        RowState row = read(connection, read, name);
+        return row == null
+                ? new RowState(name, false, "", 0, 0, 0, "", "", now(connection), false, SharedRow.NOTHING)
+                : row;
+    }
+
+    /** The row, or null if another session has it locked: a change of it would wait. */
+    @Nullable RowState readUnlocked(Connection connection, String name) throws SQLException {
+        RowState row = read(connection, read + " FOR UPDATE SKIP LOCKED", name);
+        if (row != null) {
+            return row;
+        }
+        RowState any = read(connection, name);
+        return any.exists() ? null : any;
+    }
+
+    private static @Nullable RowState read(Connection connection, String sql, String name) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
             new StatementBinder(statement).name(name);
             try (ResultSet rows = statement.executeQuery()) {
-                if (!rows.next()) {
-                    return new RowState(name, false, "", 0, 0, 0, "", "", now(connection), false, SharedRow.NOTHING);
-                }
-                return RowState.read(
-                        name,
-                        rows.getString(1),
-                        rows.getLong(2),
-                        rows.getLong(3),
-                        rows.getLong(4),
-                        rows.getString(5),
-                        rows.getString(6),
-                        rows.getLong(7),
-                        rows.getInt(8) == 1);
+                return !rows.next()
+                        ? null
+                        : RowState.read(
+                                name,
+                                rows.getString(1),
+                                rows.getLong(2),
+                                rows.getLong(3),
+                                rows.getLong(4),
+                                rows.getString(5),
+                                rows.getString(6),
+                                rows.getLong(7),
+                                rows.getInt(8) == 1);
             }
         }
     }

@@ -36,7 +36,7 @@ public final class Sweeper {
     private static final long PERIOD_NANOS = Duration.ofMinutes(1).toNanos();
     private static final long BUDGET_NANOS = Duration.ofSeconds(5).toNanos();
     private static final long TIMEOUT_MILLIS = 10_000;
-    private static final int MOST_AT_ONCE = 500;
+    private static final int MAX_AT_ONCE = 500;
 
     private final Database database;
     private final long budgetNanos;
@@ -80,7 +80,7 @@ public final class Sweeper {
             int now =
                     names.isEmpty() ? 0 : database.run(TIMEOUT_MILLIS, connection -> delete(connection, names, before));
             deleted += now;
-            if (names.size() < MOST_AT_ONCE || now == 0) {
+            if (names.size() < MAX_AT_ONCE || now == 0) {
                 return deleted;
             }
             if (System.nanoTime() - startNanos > budgetNanos) {
@@ -94,7 +94,7 @@ public final class Sweeper {
         String once = database.dialect().sameForAllRows(before);
         return "SELECT name FROM " + database.table() + " WHERE " + older("expires", once) + " AND "
                 + older("token", Long.toString(token)) + " ORDER BY expires LIMIT "
-                + MOST_AT_ONCE;
+                + MAX_AT_ONCE;
     }
 
     private String older(String column, String than) {

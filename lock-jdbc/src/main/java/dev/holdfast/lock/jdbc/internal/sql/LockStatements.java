@@ -4,11 +4,9 @@ import dev.holdfast.lock.jdbc.internal.expiring.ExpiryStatements;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
-import dev.holdfast.lock.spi.OwnerId;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
-import java.util.Set;
 
 /** The two statements of {@link ExpiryStatements} that no two databases write alike. Immutable. */
 public interface LockStatements {
@@ -19,6 +17,9 @@ public interface LockStatements {
      */
     AcquireResult tryAcquire(Connection connection, AcquireRequest request) throws SQLException;
 
-    /** Renews what is held and not expired, whatever the number; returns the owners that were renewed. */
-    Set<OwnerId> renew(Connection connection, List<Grant> grants) throws SQLException;
+    /**
+     * Renews what is held and not expired, whatever the number. Does not wait for rows that another session has locked: one of
+     * them would cost the client its other leases. One statement if all were renewed.
+     */
+    RenewedRows renew(Connection connection, List<Grant> grants) throws SQLException;
 }

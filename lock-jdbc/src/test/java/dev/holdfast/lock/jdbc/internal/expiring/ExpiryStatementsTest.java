@@ -264,7 +264,7 @@ final class ExpiryStatementsTest {
         Grant reader = new Grant(new AcquisitionId("a", alone, Demand.SHARED), 5, 60_000, null);
         Grant lock = new Grant(new AcquisitionId("b", OWNER, Demand.EXCLUSIVE), 5, 60_000, null);
         Grant permit = new Grant(new AcquisitionId("c", OwnerId.random(), TWO), 5, 60_000, 1, null);
-        db.on("= ANY(?)", call -> Answer.row("s" + alone));
+        db.on("= ANY(?1)", call -> Answer.row("s" + alone));
 
         ExpiryStatements.Renewed renewed =
                 statements(DatabaseDialects.H2).renew(db.connection(), List.of(reader, lock, permit));
@@ -279,6 +279,6 @@ final class ExpiryStatementsTest {
 
         db.forget();
         statements(DatabaseDialects.H2).renew(db.connection(), List.of(permit));
-        assertThat(db.calls("= ANY(?)")).as("permits alone").isEmpty();
+        assertThat(db.calls("= ANY(?1)")).as("permits alone").isEmpty();
     }
 }

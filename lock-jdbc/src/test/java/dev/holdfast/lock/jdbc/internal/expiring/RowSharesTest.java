@@ -233,7 +233,8 @@ final class RowSharesTest {
                     driver(backend, "three", ONE_OF_TWO).acquire());
             changes.set(0);
 
-            RenewResult notCome = new RenewResult.Unknown("the renewal was cut short before it", null);
+            RenewResult notCome =
+                    new RenewResult.Unknown("its row is locked, or the renewal was cut short before it", null);
             assertThat(renew(backend, grants)).containsExactly(new RenewResult.Renewed(LEASE_MILLIS), notCome, notCome);
 
             assertThat(renew(backend, grants)).hasOnlyElementsOfType(RenewResult.Renewed.class);
