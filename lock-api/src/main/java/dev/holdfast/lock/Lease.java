@@ -12,7 +12,7 @@ import java.util.concurrent.CompletionStage;
  * clock drift. So it expires here before it can expire on the server.
  *
  * <p>A lease that becomes unreachable without being closed is released once the garbage collector detects it, and a warning
- * is logged.
+ * is logged. A stage of {@link #lost()} that mentions the lease does not keep it reachable.
  *
  * <p>Thread-safe: every method may be called from any thread.
  */

@@ -71,7 +71,9 @@ public interface MultiLease extends AutoCloseable {
     CompletionStage<Loss> lost();
 
     /**
-     * Releases all locks in the reverse order of acquisition, continuing after a failure. Idempotent.
+     * Releases all locks in the reverse order of acquisition, continuing after a failure. The releases are sent together; this
+     * method waits for their answers for at most {@link LockClientOptions#requestTimeout()}, and those that fail are retried in
+     * the background. Idempotent.
      *
      * @throws LeaseLostException if one of the leases was lost before this call; all are closed nevertheless, and further
      *     losses are suppressed exceptions of the first

@@ -10,7 +10,8 @@ import java.util.Optional;
  * <p>The locks are acquired one after the other in the order of their names, and released in the opposite order, as Havender
  * proposed in 1968 ("Avoiding deadlock in multitasking systems", IBM Systems Journal 7): two callers never deadlock,
  * whichever sets of locks they ask for. Each acquisition has one deadline for all of its locks. If one lock cannot be
- * acquired, those acquired before it are released before the call ends.
+ * acquired, those acquired before it are released together before the call ends; that takes at most one {@link
+ * LockClientOptions#requestTimeout()}.
  *
  * <p>A multi-lock sends the requests of each of its locks. Leases that are not renewed ({@linkplain LockOptions#renewal()
  * renewal off}) must be long enough to cover the wait for the other locks.

@@ -6,20 +6,25 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** The leases of one multi-lock. */
 final class LeasesInOrder implements MultiLease {
     private final List<String> names;
     private final List<Lease> leases;
+    private final Consumer<List<Lease>> closer;
     private final CompletableFuture<Loss> lost = new CompletableFuture<>();
     private final CompletionStage<Loss> lostView = lost.minimalCompletionStage();
 
-    LeasesInOrder(List<String> names, List<Lease> leases) {
+    LeasesInOrder(List<String> names, List<Lease> leases, Consumer<List<Lease>> closer) {
         this.names = names;
         this.leases = List.copyOf(leases);
+        this.closer = closer;
+        CompletableFuture<Loss> first = lost;
         for (Lease lease : leases) {
-            lease.lost().thenAccept(reason -> lost.complete(new Loss(lease.name(), reason)));
+            String name = lease.name(); // the stage must not keep a lease that was dropped
+            lease.lost().thenAccept(reason -> first.complete(new Loss(name, reason)));
         }
     }
 
@@ -62,6 +67,11 @@ final class LeasesInOrder implements MultiLease {
 
     @Override
     public void close() {
+        closer.accept(leases);
+    }
+
+    /** Closes leases one after the other, the last one first. */
+    static void closeInTurn(List<Lease> leases) {
         RuntimeException failure = null;
         for (int i = leases.size() - 1; i >= 0; i--) {
             failure = close(leases.get(i), failure);

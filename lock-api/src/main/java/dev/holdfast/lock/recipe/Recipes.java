@@ -7,6 +7,8 @@ import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.MultiLock;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.List;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -27,7 +29,27 @@ public final class Recipes {
      */
     public static MultiLock lockAll(
             LockClient client, Collection<String> names, @Nullable LockOptions options, LongSupplier nanos) {
-        return new SortedMultiLock(client, names, options, nanos);
+        return lockAll(client, names, options, nanos, LeasesInOrder::closeInTurn);
+    }
+
+    /**
+     * Creates a multi-lock of a client's locks, for a client that can close leases together.
+     *
+     * @param client the client that acquires the locks
+     * @param names their names
+     * @param options the options of the acquisitions; null for the client's own
+     * @param nanos a monotonic clock in nanoseconds
+     * @param closer closes leases of the client, the last one first, and throws the first failure with the others suppressed
+     * @return the multi-lock
+     * @throws IllegalArgumentException if there are no names, or a name or an option is not acceptable
+     */
+    public static MultiLock lockAll(
+            LockClient client,
+            Collection<String> names,
+            @Nullable LockOptions options,
+            LongSupplier nanos,
+            Consumer<List<Lease>> closer) {
+        return new SortedMultiLock(client, names, options, nanos, closer);
     }
 
     /**

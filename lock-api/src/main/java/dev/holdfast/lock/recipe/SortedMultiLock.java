@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeSet;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -22,8 +23,14 @@ final class SortedMultiLock implements MultiLock {
     private final List<DistributedLock> locks;
     private final List<String> names;
     private final LongSupplier nanos;
+    private final Consumer<List<Lease>> closer;
 
-    SortedMultiLock(LockClient client, Collection<String> names, @Nullable LockOptions options, LongSupplier nanos) {
+    SortedMultiLock(
+            LockClient client,
+            Collection<String> names,
+            @Nullable LockOptions options,
+            LongSupplier nanos,
+            Consumer<List<Lease>> closer) {
         this.names = List.copyOf(new TreeSet<>(names));
         if (this.names.isEmpty()) {
             throw new IllegalArgumentException("lockAll: no names; give at least one");
@@ -32,6 +39,7 @@ final class SortedMultiLock implements MultiLock {
                 .map(name -> options == null ? client.lock(name) : client.lock(name, options))
                 .toList();
         this.nanos = nanos;
+        this.closer = closer;
     }
 
     @Override
@@ -81,7 +89,7 @@ final class SortedMultiLock implements MultiLock {
                 }
                 acquired.add(lease);
             }
-            MultiLease leases = new LeasesInOrder(names, acquired);
+            MultiLease leases = new LeasesInOrder(names, acquired, closer);
             if (!leases.isValid()) {
                 leases.ensure(Duration.ZERO); // throws if a lease was lost during the wait
             }
@@ -96,7 +104,7 @@ final class SortedMultiLock implements MultiLock {
 
     private void releaseAll(List<Lease> acquired) {
         try {
-            new LeasesInOrder(names.subList(0, acquired.size()), acquired).close();
+            closer.accept(acquired);
         } catch (LeaseLostException lost) {
             // The caller does not get the locks anyway.
             return;

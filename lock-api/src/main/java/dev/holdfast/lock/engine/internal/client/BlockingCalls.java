@@ -1,5 +1,6 @@
 package dev.holdfast.lock.engine.internal.client;
 
+import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.engine.internal.hold.HeldGrant;
@@ -11,6 +12,8 @@ import dev.holdfast.lock.engine.internal.queue.Waiter;
 import dev.holdfast.lock.engine.internal.runtime.Failures;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.support.Answers;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -51,10 +54,53 @@ public final class BlockingCalls {
     private void end(Hold hold, boolean reading) {
         boolean interrupted = Thread.interrupted() && !hold.lock.takeInterruptOfLoss(hold);
         try {
-            awaitRelease(hold.lock.end(hold, reading));
+            awaitRelease(hold.lock.end(hold, reading, true));
         } finally {
             interruptIf(interrupted);
         }
+    }
+
+    /**
+     * Closes several leases, the last one first, and waits for all releases together, for at most the request time-out. A backend
+     * that blocks releases on this thread, unless that takes long; the others then follow on client threads.
+     *
+     * @throws LeaseLostException if leases were lost; further losses are suppressed exceptions of the first
+     */
+    void closeAll(List<? extends Lease> leases) {
+        long startNanos = System.nanoTime();
+        long timeoutNanos = engine.requestTimeoutNanos();
+        boolean interrupted = Thread.interrupted();
+        RuntimeException failure = null;
+        List<Release> releases = new ArrayList<>(leases.size());
+        for (int i = leases.size() - 1; i >= 0; i--) {
+            try {
+                boolean here = System.nanoTime() - startNanos < timeoutNanos / 4;
+                Release release = ((EngineLease) leases.get(i)).beginClose(here);
+                if (release != null) {
+                    releases.add(release);
+                }
+            } catch (RuntimeException e) {
+                failure = with(failure, e);
+            }
+        }
+        for (Release release : releases) {
+            if (await(release.outcome, timeoutNanos - (System.nanoTime() - startNanos))
+                    && release.outcome.join() == ReleaseResult.NOT_HELD) {
+                failure = with(failure, release.hold.lostException());
+            }
+        }
+        interruptIf(interrupted);
+        if (failure != null) {
+            throw failure;
+        }
+    }
+
+    private static RuntimeException with(@Nullable RuntimeException first, RuntimeException next) {
+        if (first == null) {
+            return next;
+        }
+        first.addSuppressed(next);
+        return first;
     }
 
     /**

@@ -97,13 +97,13 @@ public final class EngineClient implements LockClient {
 
     @Override
     public MultiLock lockAll(String... names) {
-        return Recipes.lockAll(this, List.of(names), null, engine.ticker()::nanos);
+        return Recipes.lockAll(this, List.of(names), null, engine.ticker()::nanos, calls::closeAll);
     }
 
     @Override
     public MultiLock lockAll(Collection<String> names, LockOptions lockOptions) {
         Objects.requireNonNull(lockOptions, "options must not be null");
-        return Recipes.lockAll(this, names, lockOptions, engine.ticker()::nanos);
+        return Recipes.lockAll(this, names, lockOptions, engine.ticker()::nanos, calls::closeAll);
     }
 
     @Override

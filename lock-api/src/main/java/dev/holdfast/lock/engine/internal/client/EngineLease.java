@@ -6,6 +6,7 @@ import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.engine.internal.hold.HeldGrant;
 import dev.holdfast.lock.engine.internal.hold.Hold;
 import dev.holdfast.lock.engine.internal.hold.LeakDetector;
+import dev.holdfast.lock.engine.internal.hold.Release;
 import dev.holdfast.lock.engine.internal.queue.EngineContext;
 import dev.holdfast.lock.engine.internal.runtime.Durations;
 import dev.holdfast.lock.engine.internal.runtime.Failures;
@@ -15,6 +16,7 @@ import dev.holdfast.lock.spi.LockName;
 import java.lang.ref.Reference;
 import java.time.Duration;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
@@ -31,6 +33,9 @@ public class EngineLease implements Lease {
     private final LeakDetector.@Nullable Trace trace;
 
     private final AtomicBoolean closed = new AtomicBoolean();
+    /** Kept here, as an owning lease is the only one that keeps it. */
+    private volatile @Nullable CompletableFuture<LossReason> loss;
+
     private volatile @Nullable CompletionStage<LossReason> lost;
 
     public EngineLease(EngineContext engine, BlockingCalls calls, Hold hold, boolean owning) {
@@ -129,10 +134,30 @@ public class EngineLease implements Lease {
     public CompletionStage<LossReason> lost() {
         CompletionStage<LossReason> stage = lost;
         if (stage == null) {
-            stage = hold.lock.lossOf(hold).minimalCompletionStage();
+            CompletableFuture<LossReason> future = hold.lock.lossOf(hold);
+            stage = future.minimalCompletionStage();
+            loss = future;
             lost = stage;
         }
         return stage;
+    }
+
+    /**
+     * Begins to close the lease; returns the release that is in progress, or null if there is none.
+     *
+     * @param here whether a blocking backend releases on this thread
+     */
+    @Nullable Release beginClose(boolean here) {
+        LeakDetector.Trace own = trace;
+        if (own == null || !closed.compareAndSet(false, true)) {
+            return null;
+        }
+        try {
+            own.end();
+            return hold.lock.end(hold, false, here);
+        } finally {
+            Reference.reachabilityFence(this); // it must not count as dropped while it is being closed
+        }
     }
 
     @Override

@@ -3,6 +3,7 @@ package dev.holdfast.lock.engine.internal.hold;
 import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.engine.internal.runtime.StateMutex;
+import java.lang.ref.WeakReference;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -27,14 +28,15 @@ public final class Hold {
          * Ends a hold, on any thread.
          *
          * @param reading whether it is a read hold under the thread's own exclusive lock
+         * @param here whether a blocking backend releases on this thread, or on a client thread
          * @return the release, or null if more holds remain or the lock was handed off
          * @throws LeaseLostException if the lease was lost
          */
-        @Nullable Release end(Hold hold, boolean reading);
+        @Nullable Release end(Hold hold, boolean reading, boolean here);
 
         /** Ends a hold that is not a read hold under an exclusive lock. */
         default @Nullable Release end(Hold hold) {
-            return end(hold, false);
+            return end(hold, false, true);
         }
 
         /** Ends the hold of a lease that was dropped; a blocking release runs on another thread. */
@@ -94,6 +96,8 @@ public final class Hold {
     @Nullable Hold next;
 
     private @Nullable CompletableFuture<LossReason> lost;
+    /** The same if a lease owns the hold: only the lease keeps it, so that stages that mention a dropped lease do not keep that. */
+    private @Nullable WeakReference<CompletableFuture<LossReason>> lostOfLease;
 
     public Hold(
             HeldGrant heldGrant,
@@ -199,15 +203,23 @@ public final class Hold {
     @Nullable CompletableFuture<LossReason> lose(LossReason reason, String detail) {
         loss = new Loss(reason, detail);
         state = State.LOST;
-        return lost;
+        return presentLost();
     }
 
-    /** The future of the loss, created on demand. */
+    private @Nullable CompletableFuture<LossReason> presentLost() {
+        return lostOfLease == null ? lost : lostOfLease.get();
+    }
+
+    /** The future of the loss, created on demand. A lease that owns the hold must keep it. */
     public CompletableFuture<LossReason> lost() {
-        CompletableFuture<LossReason> future = lost;
+        CompletableFuture<LossReason> future = presentLost();
         if (future == null) {
             future = new CompletableFuture<>();
-            lost = future;
+            if (ofThread) {
+                lost = future;
+            } else {
+                lostOfLease = new WeakReference<>(future);
+            }
             Loss known = loss;
             if (known != null) {
                 future.complete(known.reason);

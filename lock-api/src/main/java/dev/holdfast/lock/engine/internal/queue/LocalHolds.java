@@ -211,8 +211,8 @@ public final class LocalHolds implements Hold.Lock {
     }
 
     @Override
-    public @Nullable Release end(Hold hold, boolean reading) {
-        return mutex().<@Nullable Release>get(() -> endHold(hold, reading, true));
+    public @Nullable Release end(Hold hold, boolean reading, boolean here) {
+        return mutex().<@Nullable Release>get(() -> endHold(hold, reading, here));
     }
 
     @Override
