@@ -232,6 +232,11 @@ public abstract class DatabaseDialect {
     /** The statements of strategy ROW_LOCK. */
     public abstract RowStatements rowStatements(TableName table);
 
+    /** The server's number of the session, as an expression. */
+    public String sessionId() {
+        throw new UnsupportedOperationException(title);
+    }
+
     /** Sets the parameters of a statement that locks a row. */
     public void bindRowLock(PreparedStatement statement, byte[] name, long leaseMillis, boolean readsToken)
             throws SQLException {

@@ -13,10 +13,14 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** What MySQL and MariaDB have in common. */
 public abstract class InnoDbDialect extends DatabaseDialect {
+    /** Of MariaDB's driver. */
+    private static final Pattern REPLAY = Pattern.compile("(?i)[?&]transactionReplay=true");
+
     private static final String LOCK =
             "INSERT INTO holdfast_transaction (name, token) VALUES (?, 1) ON DUPLICATE KEY UPDATE token = token";
     private static final String COMPARE = """
@@ -40,6 +44,12 @@ public abstract class InnoDbDialect extends DatabaseDialect {
 
     @Override
     public void requireSafeForTransactions(Connection connection) throws SQLException {
+        if (REPLAY.matcher(String.valueOf(connection.getMetaData().getURL())).find()) {
+            throw new LockConfigurationException(
+                    "lockInTransaction is not for a connection with transactionReplay=true: if it"
+                            + " ends, the driver repeats the transaction on another one, and others may have had the lock in between;"
+                            + " remove the parameter");
+        }
         if (ServerCheck.hasSeveralWriters(ServerCheck.variables(connection))) {
             throw new LockConfigurationException(
                     "lockInTransaction is not for a cluster with several servers that accept"
@@ -135,6 +145,11 @@ public abstract class InnoDbDialect extends DatabaseDialect {
                 count,
                 count + " AND token = ?",
                 "INSERT IGNORE INTO " + parts.rows());
+    }
+
+    @Override
+    public String sessionId() {
+        return "CONNECTION_ID()";
     }
 
     @Override

@@ -240,6 +240,11 @@ final class PostgresDialect extends DatabaseDialect {
     }
 
     @Override
+    public String sessionId() {
+        return "pg_catalog.pg_backend_pid()";
+    }
+
+    @Override
     public void bindRowLock(PreparedStatement statement, byte[] name, long leaseMillis, boolean readsToken)
             throws SQLException {
         int index = 0;

@@ -13,6 +13,7 @@ import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.GrantListener;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
@@ -62,6 +63,11 @@ public final class LockedRowBackend implements LockBackend {
     @Override
     public BackendInfo info() {
         return INFO;
+    }
+
+    @Override
+    public void setGrantListener(GrantListener listener) {
+        locks.listener(listener);
     }
 
     @Override

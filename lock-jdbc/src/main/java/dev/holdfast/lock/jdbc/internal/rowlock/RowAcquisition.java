@@ -248,6 +248,28 @@ final class RowAcquisition {
         }
     }
 
+    /**
+     * Ends this hold if its connection was closed under it: some pools take back connections that were out for long. Does
+     * not wait.
+     *
+     * @return the grant that has ended, or null
+     */
+    @Nullable Grant endIfClosed() {
+        RowSession mine = session;
+        if (state != State.HELD || mine == null || !mine.isClosed() || !turn.tryLock()) {
+            return null;
+        }
+        try {
+            if (state != State.HELD || session != mine) {
+                return null;
+            }
+            drop(State.ENDED);
+            return new Grant(acquisition, token, leaseMillis, null);
+        } finally {
+            leave();
+        }
+    }
+
     /** Whether it was held. */
     boolean release(Grant grant, long deadlineNanos) throws SQLException {
         enter(deadlineNanos);

@@ -1,6 +1,7 @@
 package dev.holdfast.lock.jdbc.internal.rowlock;
 
 import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.jdbc.internal.connection.Database;
 import dev.holdfast.lock.jdbc.internal.connection.TransactionRunner;
 import dev.holdfast.lock.jdbc.internal.sql.ExpiryRows;
@@ -8,6 +9,8 @@ import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
 import dev.holdfast.lock.jdbc.internal.sql.RowStatements;
 import dev.holdfast.lock.jdbc.internal.sql.StatementBinder;
 import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.GrantListener;
 import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.spi.OwnerId;
@@ -18,19 +21,26 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /** What the holds of one client have in common: who there is, their connections, and the statements on other ones. Thread-safe. */
 final class RowLocks implements AutoCloseable {
+    private static final long WATCH_MILLIS = 250;
+
     private final Database database;
     private final RowStatements sql;
     private final ExecutorService executor;
     private final RowSessionPool sessions;
     private final long timeoutMillis;
     private final ConcurrentHashMap<OwnerId, RowAcquisition> holds = new ConcurrentHashMap<>();
+    private final AtomicBoolean watching = new AtomicBoolean();
+    private volatile @Nullable GrantListener listener;
     private volatile boolean readOnlyDefault;
     private volatile boolean closed;
 
@@ -64,7 +74,46 @@ final class RowLocks implements AutoCloseable {
         return (int) Math.min(timeoutMillis, Integer.MAX_VALUE);
     }
 
+    /** Who gets to know of locks that ended between two renewals. */
+    void listener(GrantListener listener) {
+        this.listener = listener;
+    }
+
+    /** While there are holds, looks whether their connections were closed: without a request, more often than renewals come. */
+    private void watch() {
+        if (watching.compareAndSet(false, true)) {
+            CompletableFuture.delayedExecutor(WATCH_MILLIS, TimeUnit.MILLISECONDS, this::onOurThread)
+                    .execute(() -> {
+                        watching.set(false);
+                        holds.values().forEach(this::reportIfClosed);
+                        if (!holds.isEmpty() && !closed) {
+                            watch();
+                        }
+                    });
+        }
+    }
+
+    private void reportIfClosed(RowAcquisition hold) {
+        Grant ended = hold.endIfClosed();
+        GrantListener told = listener;
+        if (ended != null && told != null) {
+            told.lost(
+                    ended,
+                    LossReason.SESSION_LOST,
+                    "the connection that held its row was closed; keep the pool from taking back connections in use");
+        }
+    }
+
+    private void onOurThread(Runnable task) {
+        try {
+            executor.execute(task);
+        } catch (RejectedExecutionException e) {
+            // Closed: nothing is held any more.
+        }
+    }
+
     RowAcquisition holdFor(AcquisitionId acquisition) {
+        watch();
         return holds.computeIfAbsent(acquisition.owner(), owner -> new RowAcquisition(this, acquisition));
     }
 

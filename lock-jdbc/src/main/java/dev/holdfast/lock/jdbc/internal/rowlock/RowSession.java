@@ -173,12 +173,27 @@ public final class RowSession {
         }
     }
 
-    /** One round trip, which restarts the server's time-out for silent connections. */
+    /**
+     * One round trip, which restarts the server's time-out for silent connections. A driver or proxy may have replaced the
+     * session by another one, without the row's lock or with a lock of its own (MariaDB's {@code transactionReplay}).
+     */
     void heartbeat(int timeoutMillis) throws SQLException {
         connection.setNetworkTimeout(Runnable::run, timeoutMillis);
         usedNanos = System.nanoTime();
-        try (PreparedStatement statement = connection.prepareStatement("SELECT 1")) {
-            statement.executeQuery().close();
+        try (PreparedStatement statement = connection.prepareStatement("SELECT " + dialect.sessionId());
+                ResultSet rows = statement.executeQuery()) {
+            if (rows.next() && id != 0 && rows.getLong(1) != id) {
+                throw new SQLException("it has session " + rows.getLong(1) + " instead of " + id, "08003");
+            }
+        }
+    }
+
+    /** Whether the connection, or the driver's one behind it, was closed under this session; sends nothing. */
+    boolean isClosed() {
+        try {
+            return connection.isClosed() || connection.unwrap(Connection.class).isClosed();
+        } catch (SQLException | RuntimeException e) {
+            return false; // the next heartbeat finds out
         }
     }
 

@@ -21,7 +21,7 @@ public abstract class RecordedRowLocks {
     public static final String WAIT = "FOR UPDATE OF held";
     public static final String COUNT_NEXT = "? RETURNING token";
     public static final String COUNT = "1 RETURNING token";
-    public static final String BEAT = "SELECT 1";
+    public static final String BEAT = "SELECT pg_catalog.pg_backend_pid()";
 
     public final RecordedDb db = new RecordedDb(DatabaseDialects.POSTGRESQL);
     public final AtomicBoolean closed = new AtomicBoolean();

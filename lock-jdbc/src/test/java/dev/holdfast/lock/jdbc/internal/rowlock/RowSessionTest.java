@@ -302,7 +302,8 @@ final class RowSessionTest {
         assertThat(session.usedNanos() - afterNanos).isNotNegative();
 
         assertThat(db.events())
-                .containsExactly("1: SELECT 1", Product.isInnoDb(dialect) ? "1: ROLLBACK" : "1 rollback");
+                .containsExactly(
+                        "1: SELECT " + dialect.sessionId(), Product.isInnoDb(dialect) ? "1: ROLLBACK" : "1 rollback");
         assertThat(db.timeouts()).containsExactly(321, 654);
     }
 
