@@ -3,6 +3,7 @@ package dev.holdfast.lock.memcached;
 import com.spotify.folsom.AsciiMemcacheClient;
 import com.spotify.folsom.ConnectFuture;
 import com.spotify.folsom.ExponentialBackoff;
+import com.spotify.folsom.MemcacheClient;
 import com.spotify.folsom.MemcacheClientBuilder;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
@@ -24,19 +25,22 @@ import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLParameters;
 import org.jspecify.annotations.Nullable;
 
-/** A client of our own, with one connection and one thread. Thread-safe. */
+/** A client of our own, with one connection and one thread, which {@link HealingClient} replaces if necessary. Thread-safe. */
 final class OwnedClient {
+    /** Beyond the time-out of a connection and its login, after which Folsom reports a failure. */
+    private static final Duration ALLOWANCE = Duration.ofSeconds(2);
+
     /** A server that asks for a login answers CLIENT_ERROR. */
     private static final Greeting VERSION = new Greeting(
             "memcached",
             "version\r\n".getBytes(StandardCharsets.US_ASCII),
             said -> new String(said, StandardCharsets.US_ASCII).matches("(?s)(VERSION|CLIENT_ERROR|ERROR).*"));
 
-    private final AsciiMemcacheClient<byte[]> client;
+    private final MemcacheClient<byte[]> client;
     private final EventLoopGroup loop;
     private final FailureTranslator failures;
 
-    private OwnedClient(AsciiMemcacheClient<byte[]> client, EventLoopGroup loop, FailureTranslator failures) {
+    private OwnedClient(MemcacheClient<byte[]> client, EventLoopGroup loop, FailureTranslator failures) {
         this.client = client;
         this.loop = loop;
         this.failures = failures;
@@ -57,7 +61,12 @@ final class OwnedClient {
         long deadlineNanos = System.nanoTime() + timeout.toNanos();
         try (ConnectDiagnosis diagnosis = new ConnectDiagnosis(address.target(), VERSION, failures, deadlineNanos)) {
             client = connect(address, timeout, link, loop, diagnosis);
-            return new OwnedClient(client, loop, failures);
+            MemcacheClient<byte[]> healing = HealingClient.of(
+                    client,
+                    () -> connecting(address, timeout, link, loop),
+                    link,
+                    timeout.multipliedBy(2).plus(ALLOWANCE));
+            return new OwnedClient(healing, loop, failures);
         } finally {
             if (client == null) {
                 close(null, loop);
@@ -73,10 +82,7 @@ final class OwnedClient {
             ConnectDiagnosis diagnosis) {
         @Nullable AsciiMemcacheClient<byte[]> client = null;
         try {
-            client = builder(address, link, timeout)
-                    .withEventLoopGroup(loop)
-                    .withChannelClass(address.tls() ? NioSocketChannel.class : DeferredRead.Channel.class)
-                    .connectAscii();
+            client = connecting(address, timeout, link, loop);
             Answers.get(link.first(), timeout.toMillis(), TimeUnit.MILLISECONDS);
             Answers.get(
                     ConnectFuture.connectFuture(client).toCompletableFuture(),
@@ -91,6 +97,14 @@ final class OwnedClient {
             Thread.currentThread().interrupt();
             throw new LockUnavailableException("connecting to " + address + " was interrupted; try again", e);
         }
+    }
+
+    private static AsciiMemcacheClient<byte[]> connecting(
+            MemcachedUri address, Duration timeout, ConnectionState link, EventLoopGroup loop) {
+        return builder(address, link, timeout)
+                .withEventLoopGroup(loop)
+                .withChannelClass(address.tls() ? NioSocketChannel.class : DeferredRead.Channel.class)
+                .connectAscii();
     }
 
     /** Uses a class that Netty 4.1 also has, which Spring Boot 3.5 brings; 4.2 has another name for it. */
@@ -108,7 +122,7 @@ final class OwnedClient {
                 .withMaxOutstandingRequests(100_000)
                 .withBackoff(new ExponentialBackoff(20, 1_000, 2.0))
                 .withConnectionTimeoutMillis(timeout.toMillis())
-                .withReconnectionListener(link);
+                .withReconnectionListener(link.ofNewClient());
         address.uri()
                 .user()
                 .ifPresent(user -> builder.withUsernamePassword(
@@ -130,7 +144,7 @@ final class OwnedClient {
         return engine;
     }
 
-    AsciiMemcacheClient<byte[]> client() {
+    MemcacheClient<byte[]> client() {
         return client;
     }
 
@@ -142,14 +156,14 @@ final class OwnedClient {
         close(client, loop);
     }
 
-    private static void close(@Nullable AsciiMemcacheClient<byte[]> client, EventLoopGroup loop) {
+    private static void close(@Nullable MemcacheClient<byte[]> client, EventLoopGroup loop) {
         shutDown(client);
         // Without a quiet period, a connection that is made while the loop shuts down would stay open; with one,
         // Netty checks again.
         loop.shutdownGracefully(20, 1_000, TimeUnit.MILLISECONDS);
     }
 
-    private static void shutDown(@Nullable AsciiMemcacheClient<byte[]> client) {
+    private static void shutDown(@Nullable MemcacheClient<byte[]> client) {
         if (client != null) {
             client.shutdown();
         }

@@ -28,6 +28,7 @@ final class ScriptedMemcached {
     private final AtomicLong lastCas = new AtomicLong();
     private final MemcacheClient<byte[]> client;
     private int connections = 1;
+    private volatile boolean shutDown;
 
     @SuppressWarnings("unchecked")
     ScriptedMemcached() {
@@ -47,6 +48,10 @@ final class ScriptedMemcached {
                     }
                     case "unregisterForConnectionChanges" -> {
                         listeners.remove((ConnectionChangeListener) given[0]);
+                        yield null;
+                    }
+                    case "shutdown" -> {
+                        shutDown = true;
                         yield null;
                     }
                     case "toString" -> "a scripted memcached";
@@ -108,6 +113,10 @@ final class ScriptedMemcached {
 
     void connections(int number) {
         connections = number;
+    }
+
+    boolean isShutDown() {
+        return shutDown;
     }
 
     int listeners() {
