@@ -12,6 +12,7 @@ import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
@@ -48,6 +49,9 @@ import org.jspecify.annotations.Nullable;
  * long as the masters' clocks differ by less than that. A repeated attempt of the same holder may get another
  * token: that of another majority, whose masters were the first to answer this time.
  *
+ * <p><b>Renewal</b>: a majority confirms it. A master that does not hold the lock then, because it restarted empty or did not
+ * vote at first, is asked for its vote, so that masters that restart one after the other never end a majority.
+ *
  * <p><b>Waiting</b>: a waiter queues at all masters and tries again when a majority has called it. Masters may have their
  * waiters in different orders, so there are no turns, and split votes are tried again after a random time.
  *
@@ -59,8 +63,10 @@ public final class RedlockBackend implements LockBackend {
     private final List<RedlockMaster> masters;
     private final int quorum;
     private final BackendInfo info;
-    private final AttemptGenerations rounds = new AttemptGenerations();
-    private final AtomicLong lastRound = new AtomicLong();
+    private final AttemptGenerations generations = new AttemptGenerations();
+    private final AtomicLong lastGeneration = new AtomicLong();
+    /** A client has one identity, which its attempts give. */
+    private volatile Identity identity = new Identity("", "", 0);
 
     private RedlockBackend(List<RedlockMaster> masters, RedisSettings settings) {
         this.masters = masters;
@@ -113,8 +119,9 @@ public final class RedlockBackend implements LockBackend {
         RedlockTicket old = request.ticket() instanceof RedlockTicket ticket ? ticket : null;
         long drift = request.leaseMillis() / 100 + 2;
         String owner = request.acquisition().owner().toString();
-        long round = lastRound.incrementAndGet();
-        rounds.begin(owner, round);
+        identity = request.identity();
+        long generation = lastGeneration.incrementAndGet();
+        generations.begin(owner, generation);
         List<CompletionStage<AcquireResult>> asked = ask(index -> masters.get(index)
                 .call(backend -> backend.tryAcquire(
                         new AcquireRequest(
@@ -125,13 +132,13 @@ public final class RedlockBackend implements LockBackend {
                                 old == null ? null : old.tickets().get(index),
                                 request.timeoutMillis(),
                                 request.identity()),
-                        round)));
+                        generation)));
         List<CompletableFuture<?>> takenBack = new ArrayList<>();
         CompletionStage<AcquireResult> decision = this.<AcquireResult, AcquireResult>vote(
                 asked,
                 votes -> {
                     if (votes.count(AcquireResult.Granted.class::isInstance) < quorum) {
-                        return votes.pending() == 0 ? refused(request, round, votes, takenBack) : null;
+                        return votes.pending() == 0 ? refused(request, generation, votes, takenBack) : null;
                     }
                     if (votes.pending() > 0 && !votes.isLate()) {
                         votes.lateAfter(STRAGGLERS_MILLIS);
@@ -143,11 +150,11 @@ public final class RedlockBackend implements LockBackend {
                                     ((AcquireResult.Granted) vote).grant().token())
                             .max()
                             .orElseThrow();
-                    AttemptGenerations.Verdict verdict = rounds.grants(owner, round);
+                    AttemptGenerations.Verdict verdict = generations.grants(owner, generation);
                     if (verdict != AttemptGenerations.Verdict.GRANTED) {
                         if (verdict == AttemptGenerations.Verdict.ENDED) {
                             for (int i = 0; i < masters.size(); i++) {
-                                takenBack.add(takeBack(i, request, round));
+                                takenBack.add(takeBack(i, request, generation));
                             }
                         }
                         throw new LockUnavailableException("attempt: it was given up before it was granted");
@@ -176,9 +183,9 @@ public final class RedlockBackend implements LockBackend {
                 : new AcquireResult.Busy(busy.remainingMillis(), null);
     }
 
-    private CompletableFuture<Boolean> takeBack(int master, AcquireRequest request, long round) {
+    private CompletableFuture<Boolean> takeBack(int master, AcquireRequest request, long generation) {
         return masters.get(master)
-                .call(backend -> backend.takeBack(request.acquisition(), round, request.timeoutMillis()))
+                .call(backend -> backend.takeBack(request.acquisition(), generation, request.timeoutMillis()))
                 .toCompletableFuture();
     }
 
@@ -196,8 +203,11 @@ public final class RedlockBackend implements LockBackend {
 
     /** Takes back what was granted, and returns when a majority may be free. */
     private AcquireResult refused(
-            AcquireRequest request, long round, QuorumVote<AcquireResult> votes, List<CompletableFuture<?>> takenBack) {
-        boolean takesBack = rounds.takesBack(request.acquisition().owner().toString(), round);
+            AcquireRequest request,
+            long generation,
+            QuorumVote<AcquireResult> votes,
+            List<CompletableFuture<?>> takenBack) {
+        boolean takesBack = generations.takesBack(request.acquisition().owner().toString(), generation);
         List<@Nullable Ticket> tickets = new ArrayList<>();
         List<Long> freeIn = new ArrayList<>();
         boolean split = false;
@@ -212,7 +222,7 @@ public final class RedlockBackend implements LockBackend {
             split |= vote instanceof AcquireResult.Granted;
             if (takesBack) {
                 // A vote that failed may have been a grant; no call waits for that master again.
-                CompletableFuture<Boolean> back = takeBack(i, request, round);
+                CompletableFuture<Boolean> back = takeBack(i, request, generation);
                 if (vote instanceof AcquireResult.Granted) {
                     takenBack.add(back);
                 }
@@ -256,7 +266,7 @@ public final class RedlockBackend implements LockBackend {
 
     @Override
     public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
-        rounds.end(acquisition.owner().toString());
+        generations.end(acquisition.owner().toString());
         return this.<Boolean, Optional<Boolean>>vote(
                         ask(index -> masters.get(index)
                                 .call(backend -> backend.abandon(acquisition, timeoutMillis)
@@ -271,8 +281,10 @@ public final class RedlockBackend implements LockBackend {
         List<Grant> full = grants.stream()
                 .map(grant -> new Grant(grant.acquisition(), grant.token(), fullLease(grant), null))
                 .toList();
+        List<CompletionStage<List<RenewResult>>> answers =
+                ask(index -> masters.get(index).call(backend -> backend.renew(full, timeoutMillis)));
         CompletionStage<List<RenewResult>> renewed = this.<List<RenewResult>, List<RenewResult>>vote(
-                ask(index -> masters.get(index).call(backend -> backend.renew(full, timeoutMillis))),
+                answers,
                 votes -> {
                     List<RenewResult> results = IntStream.range(0, grants.size())
                             .mapToObj(i -> renewal(grants.get(i), i, votes))
@@ -282,13 +294,47 @@ public final class RedlockBackend implements LockBackend {
                             : null;
                 },
                 "renewal of " + grants.size() + " locks");
-        return renewed.whenComplete((results, failure) -> {
-            for (int i = 0; results != null && i < results.size(); i++) {
+        renewed.thenAccept(results -> {
+            for (int i = 0; i < results.size(); i++) {
                 if (results.get(i) instanceof RenewResult.Lost) {
                     abandon(grants.get(i).acquisition(), timeoutMillis); // a minority may hold it still
+                } else if (results.get(i) instanceof RenewResult.Renewed) {
+                    voteAgain(full.get(i), i, answers, timeoutMillis);
                 }
             }
         });
+        return renewed;
+    }
+
+    /** A master that does not hold what the majority has confirmed, such as one that restarted empty, is asked for its vote again. */
+    private void voteAgain(
+            Grant grant, int position, List<CompletionStage<List<RenewResult>>> answers, long timeoutMillis) {
+        for (int i = 0; i < masters.size(); i++) {
+            int master = i;
+            answers.get(i).thenAccept(results -> {
+                if (results.get(position) instanceof RenewResult.Lost) {
+                    voteAgain(master, grant, timeoutMillis);
+                }
+            });
+        }
+    }
+
+    private void voteAgain(int master, Grant grant, long timeoutMillis) {
+        String owner = grant.acquisition().owner().toString();
+        if (!generations.isGranted(owner)) {
+            return;
+        }
+        long generation = lastGeneration.incrementAndGet();
+        AcquireRequest request =
+                new AcquireRequest(grant.acquisition(), grant.leaseMillis(), 0, false, null, timeoutMillis, identity);
+        masters.get(master)
+                .call(backend -> backend.tryAcquire(request, generation))
+                .whenComplete((vote, failure) -> {
+                    // The release may have reached the master before this vote.
+                    if (!(vote instanceof AcquireResult.Busy) && !generations.isGranted(owner)) {
+                        takeBack(master, request, generation);
+                    }
+                });
     }
 
     private RenewResult renewal(Grant grant, int position, QuorumVote<List<RenewResult>> votes) {
@@ -313,7 +359,7 @@ public final class RedlockBackend implements LockBackend {
 
     @Override
     public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
-        rounds.end(grant.acquisition().owner().toString());
+        generations.end(grant.acquisition().owner().toString());
         return this.<ReleaseResult, ReleaseResult>vote(
                 ask(index -> masters.get(index).call(backend -> backend.release(grant, timeoutMillis))),
                 votes -> {

@@ -65,6 +65,12 @@ public final class AttemptGenerations {
         return known == null || known.granted == 0;
     }
 
+    /** Whether an attempt has granted, and the acquisition has not ended since. */
+    public boolean isGranted(String owner) {
+        State known = states.get(owner);
+        return known != null && known.granted != 0;
+    }
+
     /** The acquisition has ended. */
     public void end(String owner) {
         states.remove(owner);

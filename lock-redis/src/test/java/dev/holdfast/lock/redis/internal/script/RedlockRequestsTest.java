@@ -47,6 +47,27 @@ final class RedlockRequestsTest extends ThreeMasters {
         assertThat(whoEnds("both")).isEqualTo(result.startsWith("Lost") ? "0 1 2" : "");
     }
 
+    /** The release may reach a master before the vote that a renewal asked for, on another connection. */
+    @Test
+    void voteOfARenewal_afterTheRelease_isTakenBack() {
+        answers(RedisScript.ATTEMPT, "1 70 0 0", "1 71 0 0", "1 72 0 0");
+        assertThat(outcome(attempt(0, null))).isEqualTo("granted 72");
+        answers(RedisScript.RENEW, "1", "1", "later");
+        answers(RedisScript.ATTEMPT, "later", "later", "later");
+        assertThat(backend.renew(List.of(grant()), TIMEOUT_MILLIS).toCompletableFuture())
+                .isCompleted();
+        ScriptedMaster empty = masters.get(2);
+        assertThat(empty.asked(RedisScript.ATTEMPT)).hasSize(1);
+        ScriptedMaster.give(empty.asked(RedisScript.RENEW).get(0), "0");
+        assertThat(empty.asked(RedisScript.ATTEMPT)).hasSize(2);
+
+        backend.release(grant(), TIMEOUT_MILLIS);
+        ScriptedMaster.give(empty.asked(RedisScript.ATTEMPT).get(1), "1 90 0 0");
+
+        assertThat(whoEnds("grant 2")).isEqualTo("2");
+        assertThat(masters.get(0).asked(RedisScript.ATTEMPT)).hasSize(1);
+    }
+
     private static String told(RenewResult result) {
         if (result instanceof RenewResult.Renewed renewed) {
             return "Renewed " + renewed.leaseMillis();

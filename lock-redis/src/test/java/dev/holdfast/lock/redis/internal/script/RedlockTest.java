@@ -93,10 +93,7 @@ final class RedlockTest {
         fixture.servers().get(1).process().start();
         await().atMost(PATIENCE).ignoreExceptions().until(() -> {
             Grant grant = Attempts.grant(a, acquisition());
-            long holding = 0;
-            for (RedisServer server : fixture.servers()) {
-                holding += Entries.isHeld(server, keys()) ? 1 : 0;
-            }
+            int holding = holding();
             release(a, grant);
             return holding == 5;
         });
@@ -311,6 +308,33 @@ final class RedlockTest {
             await().atMost(PATIENCE).until(() -> !Entries.isHeld(minority, keys()));
         }
         assertThat(release(a, grant)).isEqualTo(ReleaseResult.NOT_HELD);
+    }
+
+    /** Without this, a second master that restarts empty a day later would end the majority of a lock held all the time. */
+    @Test
+    void mastersThatForgot_voteAgainWithTheNextRenewal() throws Exception {
+        Grant grant = Attempts.grant(a, acquisition());
+        await().atMost(PATIENCE).until(() -> holding() == 5);
+        for (int forgets = 0; forgets < 5; forgets += 2) {
+            for (RedisServer server : fixture.servers().subList(forgets, Math.min(5, forgets + 2))) {
+                server.command("DEL", keys().lock());
+            }
+            assertThat(renew(a, grant)).isInstanceOf(RenewResult.Renewed.class);
+            await().atMost(PATIENCE).until(() -> holding() == 5);
+        }
+        assertThat(Attempts.tryAcquire(b, acquisition(), 0, false, null)).isInstanceOf(AcquireResult.Busy.class);
+        assertThat(release(a, grant)).isEqualTo(ReleaseResult.RELEASED);
+        await().atMost(PATIENCE).until(() -> holding() == 0);
+        Grant next = Attempts.grant(b, acquisition());
+        assertThat(next.token()).isGreaterThan(grant.token());
+    }
+
+    private int holding() throws Exception {
+        int holding = 0;
+        for (RedisServer server : fixture.servers()) {
+            holding += Entries.isHeld(server, keys()) ? 1 : 0;
+        }
+        return holding;
     }
 
     private void kill(int index) throws Exception {
