@@ -328,6 +328,17 @@ final class EtcdLockBackend implements LockBackend {
         }
     }
 
+    /** So that no thread of the backend outlives it. */
+    private void awaitExecutor() {
+        try {
+            if (!executor.awaitTermination(LATE_MILLIS, TimeUnit.MILLISECONDS)) {
+                LOG.debug("the backend's thread still runs after its close");
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
     private void endAfter(CompletableFuture<Void> revoked) {
         try {
             Answers.get(revoked, LATE_MILLIS, TimeUnit.MILLISECONDS);
@@ -336,5 +347,6 @@ final class EtcdLockBackend implements LockBackend {
         }
         executor.shutdownNow();
         afterClose.run();
+        awaitExecutor();
     }
 }

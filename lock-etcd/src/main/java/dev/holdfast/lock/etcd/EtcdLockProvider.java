@@ -8,6 +8,7 @@ import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.etcd.internal.client.EtcdCalls;
 import dev.holdfast.lock.etcd.internal.client.EtcdFailures;
 import dev.holdfast.lock.etcd.internal.client.EtcdKeys;
+import dev.holdfast.lock.etcd.internal.client.FreshClient;
 import dev.holdfast.lock.spi.support.Answers;
 import dev.holdfast.lock.spi.support.ConnectDiagnosis;
 import dev.holdfast.lock.spi.support.Greeting;
@@ -63,10 +64,12 @@ public final class EtcdLockProvider implements LockProvider {
         EtcdUri address = EtcdUri.parse(uri);
         EtcdMode mode = address.mode();
         String prefix = address.parameter("prefix").orElse(EtcdLocks.DEFAULT_PREFIX);
-        Client client = client(address, options).build();
+        ClientBuilder builder = client(address, options);
+        Client client = builder.copy().build();
         try {
             probe(client, address, prefix, options.requestTimeout(), loaded ? 0 : FIRST_REPEATS);
-            return EtcdLocks.builder(new EtcdConnection(client, client::close))
+            FreshClient fresh = new FreshClient(client, () -> builder.copy().build(), System::nanoTime);
+            return EtcdLocks.builder(new EtcdConnection(fresh, fresh::close))
                     .options(options)
                     .prefix(prefix)
                     .mode(mode)

@@ -9,7 +9,9 @@ import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import java.time.Duration;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -68,6 +70,31 @@ public final class EtcdCloseTest {
                 assertThat(next.isValid()).isTrue();
             }
         }
+    }
+
+    /** A container reports threads that outlive an application. gRPC's network threads end a second later. */
+    @Test
+    void close_returns_whenTheBackendsThreadsHaveEnded() throws Exception {
+        String name = newName();
+        try (LockClient other = LockClient.connect(fixture.uri(), options(Duration.ZERO, PATIENCE))) {
+            other.lock(name).acquire();
+            Set<Thread> before = backendThreads();
+            for (int i = 0; i < 10; i++) {
+                LockClient client = LockClient.connect(fixture.uri(), options(Duration.ZERO, PATIENCE));
+                client.lock(name).acquireAsync(PATIENCE);
+                await().atMost(PATIENCE).until(() -> !before.containsAll(backendThreads()));
+
+                client.close();
+
+                assertThat(before).containsAll(backendThreads());
+            }
+        }
+    }
+
+    private static Set<Thread> backendThreads() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().startsWith("holdfast-etcd"))
+                .collect(Collectors.toSet());
     }
 
     /** The first time within the limit counts: a pause of the machine makes none shorter. */

@@ -29,6 +29,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
 
 /**
  * The jetcd calls of this backend. A call never throws and never blocks; {@link #bounded} limits the wait for its
@@ -44,7 +45,7 @@ public final class EtcdCalls {
     /** Leaves streams for other calls where a connection may have 100, the usual limit of proxies. */
     static final int MAX_SEPARATE_WATCHES = 64;
 
-    private final Client client;
+    private final Supplier<Client> client;
     private final WatchStreams streams = new WatchStreams();
     private final AtomicInteger separate = new AtomicInteger();
     private final ScheduledExecutorService executor;
@@ -52,7 +53,7 @@ public final class EtcdCalls {
     private final Timeouts timeouts = new Timeouts();
     private final StoreHistory history = new StoreHistory();
 
-    public EtcdCalls(Client client, ScheduledExecutorService executor) {
+    public EtcdCalls(Supplier<Client> client, ScheduledExecutorService executor) {
         this.client = client;
         this.executor = executor;
     }
@@ -92,50 +93,50 @@ public final class EtcdCalls {
     }
 
     public Txn txn() {
-        return client.getKVClient().txn();
+        return client.get().getKVClient().txn();
     }
 
     public CompletableFuture<GetResponse> get(ByteSequence key, GetOption option) {
-        return guarded(() -> client.getKVClient().get(key, option));
+        return guarded(() -> client.get().getKVClient().get(key, option));
     }
 
     /** The members of the cluster. */
     CompletableFuture<MemberListResponse> members() {
-        return guarded(() -> client.getClusterClient().listMember());
+        return guarded(() -> client.get().getClusterClient().listMember());
     }
 
     /** The status of a member, from its own address. */
     CompletableFuture<StatusResponse> status(URI member) {
-        return guarded(() -> client.getMaintenanceClient().statusMember(member.toString()));
+        return guarded(() -> client.get().getMaintenanceClient().statusMember(member.toString()));
     }
 
     public CompletableFuture<DeleteResponse> delete(ByteSequence key, DeleteOption option) {
-        return guarded(() -> client.getKVClient().delete(key, option));
+        return guarded(() -> client.get().getKVClient().delete(key, option));
     }
 
     public CompletableFuture<LeaseGrantResponse> grant(long ttlSeconds, long timeoutMillis) {
-        return guarded(() -> client.getLeaseClient().grant(ttlSeconds, timeoutMillis, TimeUnit.MILLISECONDS));
+        return guarded(() -> client.get().getLeaseClient().grant(ttlSeconds, timeoutMillis, TimeUnit.MILLISECONDS));
     }
 
     public CompletableFuture<LeaseTimeToLiveResponse> keysOf(long leaseId) {
-        return guarded(() -> client.getLeaseClient().timeToLive(leaseId, WITH_KEYS));
+        return guarded(() -> client.get().getLeaseClient().timeToLive(leaseId, WITH_KEYS));
     }
 
     /** Whether etcd has the lease; requires no permission except a login. */
     public CompletableFuture<Boolean> isThere(long leaseId) {
-        return guarded(() -> client.getLeaseClient().timeToLive(leaseId, LeaseOption.DEFAULT))
+        return guarded(() -> client.get().getLeaseClient().timeToLive(leaseId, LeaseOption.DEFAULT))
                 .thenApply(reply -> reply.getTTL() >= 0);
     }
 
     public CompletableFuture<?> revoke(long leaseId) {
-        return guarded(() -> client.getLeaseClient().revoke(leaseId));
+        return guarded(() -> client.get().getLeaseClient().revoke(leaseId));
     }
 
     /**
      * Renews a lease on a new stream, so that each call goes to the next endpoint; the stream ends with the context.
      */
     public CompletableFuture<LeaseKeepAliveResponse> keepAliveOnce(long leaseId, Context context) {
-        return guarded(() -> context.call(() -> client.getLeaseClient().keepAliveOnce(leaseId)));
+        return guarded(() -> context.call(() -> client.get().getLeaseClient().keepAliveOnce(leaseId)));
     }
 
     /**
@@ -152,7 +153,7 @@ public final class EtcdCalls {
         WatchStreams.Ask ask = streams.ask();
         Watch.Watcher watcher = Context.ROOT
                 .withValue(WatchStreams.ASKED, ask)
-                .call(() -> client.getWatchClient().watch(key, option, listener));
+                .call(() -> client.get().getWatchClient().watch(key, option, listener));
         if (ask.isTaken()) {
             return watcher;
         }

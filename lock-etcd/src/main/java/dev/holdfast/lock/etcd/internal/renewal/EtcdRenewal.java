@@ -84,7 +84,8 @@ public final class EtcdRenewal {
                 checked = on.size() == 1 ? one : checked.thenCombine(one, Checked::and);
             }
             acquisition.markChecked();
-            results.add(checked.thenCompose(found -> result(grant, acquisition, found, deadline)));
+            results.add(checked.thenCompose(found -> result(grant, acquisition, found, deadline))
+                    .exceptionally(failure -> new RenewResult.Unknown("its renewal failed", failure)));
         }
         return CompletableFuture.allOf(results.toArray(new CompletableFuture<?>[0]))
                 .thenApply(done -> results.stream().map(CompletableFuture::join).toList());

@@ -37,7 +37,8 @@ public final class MadeUpWatch implements Watch, AutoCloseable {
     };
 
     public EtcdCalls calls() {
-        return new EtcdCalls(client(), executor);
+        Client client = client();
+        return new EtcdCalls(() -> client, executor);
     }
 
     Client client() {

@@ -95,7 +95,8 @@ public final class ScriptedEtcd implements AutoCloseable {
     };
 
     public EtcdCalls calls() {
-        return new EtcdCalls(client(), executor);
+        Client client = client();
+        return new EtcdCalls(() -> client, executor);
     }
 
     public Client client() {
