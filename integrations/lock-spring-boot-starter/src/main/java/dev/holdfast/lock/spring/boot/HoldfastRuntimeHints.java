@@ -16,6 +16,11 @@ final class HoldfastRuntimeHints implements RuntimeHintsRegistrar {
         hints.resources().registerPattern("dev/holdfast/lock/redis/internal/script/*.lua");
         hints.resources().registerPattern("dev/holdfast/lock/redis/internal/script/parts/*.lua");
         BackendCandidates.classes().forEach(name -> hints.reflection().registerTypeIfPresent(loader, name));
+        hints.reflection()
+                .registerTypeIfPresent(
+                        loader,
+                        "org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory",
+                        MemberCategory.INVOKE_DECLARED_METHODS); // RedisBackend calls createClient
         ServiceLoader.load(LockProvider.class, loader).stream()
                 .forEach(provider ->
                         hints.reflection().registerType(provider.type(), MemberCategory.INVOKE_PUBLIC_CONSTRUCTORS));
