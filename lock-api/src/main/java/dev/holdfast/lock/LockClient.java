@@ -3,6 +3,7 @@ package dev.holdfast.lock;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * A connection to one lock store, and the source of {@link DistributedLock}s.
@@ -246,4 +247,13 @@ public interface LockClient extends AutoCloseable {
      */
     @Override
     void close();
+
+    /**
+     * Closes this client as {@link #close} does, but releases none of the given locks: work under them still runs and cannot be
+     * stopped. They are lost to their holders and no longer renewed, and the store frees them when their leases end. A store that
+     * ties a lock to a session frees it when that session ends, which may be sooner.
+     *
+     * @param running the names of the locks that stay; those that this client does not hold make no difference
+     */
+    void closeExcept(Set<String> running);
 }

@@ -17,6 +17,7 @@ import dev.holdfast.lock.recipe.Recipes;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 /** A client that passes everything on, with locks that may be wrapped: for clients that are wrong on purpose. Thread-safe if what it wraps is. */
 public class ForwardingClient implements LockClient {
@@ -134,5 +135,10 @@ public class ForwardingClient implements LockClient {
     @Override
     public void close() {
         delegate.close();
+    }
+
+    @Override
+    public void closeExcept(Set<String> running) {
+        delegate.closeExcept(running);
     }
 }

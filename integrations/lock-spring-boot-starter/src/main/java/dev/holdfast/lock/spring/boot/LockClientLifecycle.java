@@ -3,6 +3,7 @@ package dev.holdfast.lock.spring.boot;
 import dev.holdfast.lock.Election;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.spring.hold.LockedCalls;
+import dev.holdfast.lock.spring.hold.RunningCalls;
 import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -55,7 +56,7 @@ final class LockClientLifecycle
         if (ending) {
             forEach(LockedCalls.class, LockedCalls::end);
             forEach(Election.class, Election::close);
-            forEach(LockClient.class, LockClient::close);
+            forEach(LockClient.class, client -> client.closeExcept(RunningCalls.reportLeft(client)));
         }
     }
 

@@ -68,7 +68,8 @@ final class Acquisitions {
         } else if (!(wait.isZero() ? call.lock().tryLock() : call.lock().tryLock(nanos(wait), TimeUnit.NANOSECONDS))) {
             return null;
         }
-        return new Hold.OfThread(call.client(), call.lock(), call.lock().held().orElseThrow());
+        Lease view = call.lock().held().orElseThrow();
+        return new Hold.OfThread(call.client(), call.lock(), view, RunningCalls.begin(call, view));
     }
 
     private Hold.@Nullable OfLease acquireLease(LockCall call) throws InterruptedException {
@@ -88,7 +89,7 @@ final class Acquisitions {
         } else {
             lease = wait.isZero() ? call.lock().tryAcquire() : call.lock().tryAcquire(wait);
         }
-        return lease.map(granted -> new Hold.OfLease(call.client(), new SharedLease(granted)))
+        return lease.map(granted -> new Hold.OfLease(call.client(), new SharedLease(call, granted)))
                 .orElse(null);
     }
 

@@ -50,10 +50,15 @@ sealed interface Hold {
     }
 
     /** A hold of the calling thread, which re-enters by itself. Only that thread gives it back. */
-    record OfThread(LockClient client, DistributedLock lock, Lease view) implements Hold {
+    record OfThread(LockClient client, DistributedLock lock, Lease view, RunningCalls.Running running)
+            implements Hold {
         @Override
         public void release() {
-            lock.unlock();
+            try {
+                lock.unlock();
+            } finally {
+                running.end();
+            }
         }
     }
 

@@ -9,11 +9,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 final class SharedLease {
     private final Lease lease;
     private final Lease view;
+    private final RunningCalls.Running running;
     private final AtomicInteger holds = new AtomicInteger(1);
 
-    SharedLease(Lease lease) {
+    SharedLease(LockCall call, Lease lease) {
         this.lease = lease;
         view = new LeaseView(lease);
+        running = RunningCalls.begin(call, view);
     }
 
     Lease view() {
@@ -44,7 +46,11 @@ final class SharedLease {
             }
         } finally {
             if (holds.decrementAndGet() == 0) {
-                lease.close();
+                try {
+                    lease.close();
+                } finally {
+                    running.end();
+                }
             }
         }
     }

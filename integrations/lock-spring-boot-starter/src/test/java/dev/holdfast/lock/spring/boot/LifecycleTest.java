@@ -20,8 +20,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.boot.web.server.context.WebServerApplicationContext;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
@@ -31,6 +34,7 @@ import org.springframework.scheduling.concurrent.ThreadPoolTaskExecutor;
 import reactor.core.publisher.Mono;
 
 /** When the client is closed, and when it is not. */
+@ExtendWith(OutputCaptureExtension.class)
 class LifecycleTest {
     private final ApplicationContextRunner runner = new ApplicationContextRunner()
             .withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class, LockedAutoConfiguration.class))
@@ -113,6 +117,50 @@ class LifecycleTest {
         assertThat(runs).containsExactly("job", "stage", "mono", "other");
         assertThat(late).hasSize(3).startsWith(null, null);
         assertThat(late.get(2)).isInstanceOf(LockClosedException.class);
+    }
+
+    /** As virtual threads do, for which Spring does not wait. */
+    @Test
+    void callThatStillRunsAtTheEnd_keepsItsLock(CapturedOutput output) throws Exception {
+        CountDownLatch running = new CountDownLatch(1);
+        CountDownLatch ends = new CountDownLatch(1);
+        AtomicReference<Thread> thread = new AtomicReference<>();
+        runner.withBean(Slow.class, () -> new Slow(running, ends)).run(context -> {
+            context.getBean(LockClient.class).lock("slow/idle").acquire();
+            Slow slow = context.getBean(Slow.class);
+            thread.set(new Thread(slow::work));
+            thread.get().start();
+            running.await();
+        });
+        try (LockClient other = LockClient.connect("memory:lifecycle")) {
+            assertThat(other.lock("slow/work").tryAcquire()).isEmpty();
+            assertThat(other.lock("slow/idle").tryAcquire()).isPresent();
+        }
+        assertThat(output).containsPattern("lock 'slow/work' \\(token \\d+\\): Slow.work still runs while the application ends");
+        ends.countDown();
+        thread.get().join();
+        MemoryStore.named("lifecycle").expire("slow/work");
+    }
+
+    /** With a name that others can call. */
+    public static class Slow {
+        private final CountDownLatch running;
+        private final CountDownLatch ends;
+
+        Slow(CountDownLatch running, CountDownLatch ends) {
+            this.running = running;
+            this.ends = ends;
+        }
+
+        @Locked("slow/work")
+        public void work() {
+            running.countDown();
+            try {
+                ends.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }
     }
 
     /** The application itself closed the client: no other instance is expected to run the job. */

@@ -29,6 +29,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
@@ -212,7 +213,12 @@ public final class EngineClient implements LockClient {
 
     @Override
     public void close() {
-        CompletableFuture<Void> idle = beginClose();
+        closeExcept(Set.of());
+    }
+
+    @Override
+    public void closeExcept(Set<String> running) {
+        CompletableFuture<Void> idle = beginClose(Set.copyOf(running));
         if (idle == null) {
             return;
         }
@@ -228,16 +234,21 @@ public final class EngineClient implements LockClient {
         }
     }
 
-    /**
-     * Fails the waiters and releases what is held; the future completes when the store has answered everything. Null if closed
-     * already.
-     */
+    /** As {@link #beginClose(Set)}, with nothing that still runs. */
     public @Nullable CompletableFuture<Void> beginClose() {
+        return beginClose(Set.of());
+    }
+
+    /**
+     * Fails the waiters and releases what is held, but for the locks under which work still runs; the future completes when the
+     * store has answered everything. Null if closed already.
+     */
+    public @Nullable CompletableFuture<Void> beginClose(Set<String> running) {
         if (!entries.refuseWaiters()) {
             return null;
         }
         engine.releaser().closing();
-        entries.close();
+        entries.close(running);
         return engine.requests().whenIdle();
     }
 

@@ -310,10 +310,17 @@ public final class HeldLock implements RenewalListener {
         }
     }
 
-    /** Closes the lock with the client: a held grant is lost and released, a lingering one is left to its lease. */
-    void close() {
+    /**
+     * Closes the lock with the client: a held grant is lost and released, unless work under it still runs; a lingering one is left
+     * to its lease.
+     */
+    void close(boolean workRuns) {
         HeldGrant current = heldGrant;
-        if (current != null && isHeld()) {
+        if (current != null && isHeld() && workRuns) {
+            List<Hold> ended = holds.all();
+            leave(current);
+            ended.forEach(hold -> lose(hold, LossReason.CLIENT_CLOSED, "the client was closed while work under it ran"));
+        } else if (current != null && isHeld()) {
             end(current, LossReason.CLIENT_CLOSED, "the client was closed");
         } else if (current != null) {
             leave(current);

@@ -326,8 +326,8 @@ public final class LockEntry implements EntryCallbacks {
         });
     }
 
-    /** Closes the entry with the client: waiters fail, a held lock is lost and released. */
-    void close() {
+    /** Closes the entry with the client: waiters fail, a held lock is lost, and released unless work under it still runs. */
+    void close(boolean workRuns) {
         mutex.run(() -> {
             boolean undoneAttempt = false;
             for (Waiter waiter = queue().head(); waiter != null; waiter = queue().head()) {
@@ -343,7 +343,7 @@ public final class LockEntry implements EntryCallbacks {
             if (pending != null) {
                 pending.giveUp(undoneAttempt);
             }
-            heldLock.close();
+            heldLock.close(workRuns);
         });
     }
 }

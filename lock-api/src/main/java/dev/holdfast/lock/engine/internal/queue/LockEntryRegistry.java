@@ -8,6 +8,7 @@ import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.GrantListener;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -156,8 +157,8 @@ public final class LockEntryRegistry implements LockEntry.Registry, GrantListene
         return closed.compareAndSet(false, true);
     }
 
-    /** Fails the waiters and releases the held locks. */
-    public void close() {
-        forEach(LockEntry::close);
+    /** Fails the waiters and releases the held locks, but for those under which work still runs. */
+    public void close(Set<String> running) {
+        forEach(entry -> entry.close(running.contains(entry.name())));
     }
 }

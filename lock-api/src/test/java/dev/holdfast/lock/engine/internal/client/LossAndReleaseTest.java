@@ -21,6 +21,7 @@ import dev.holdfast.lock.spi.Grant;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
@@ -42,6 +43,18 @@ class LossAndReleaseTest {
         virtual.client.beginClose();
         assertThat(Thread.interrupted()).isFalse();
         assertThat(backend.isHeld("n")).isFalse();
+    }
+
+    @Test
+    void closeExcept_leavesTheLocksOfRunningWorkToTheirLeases_andReleasesTheOthers() {
+        virtual.client.lock("running").lock();
+        virtual.client.lock("idle").lock();
+        virtual.client.beginClose(Set.of("running", "not held"));
+        assertThat(backend.isHeld("running")).isTrue();
+        assertThat(backend.isHeld("idle")).isFalse();
+        assertThat(virtual.client.lock("running").isHeldByCurrentThread()).isFalse();
+        virtual.pass(60 * Virtual.SECOND);
+        assertThat(virtual.client.held()).isEmpty();
     }
 
     @Test
