@@ -88,6 +88,16 @@ public interface Election extends AutoCloseable {
     boolean yield(Duration pause);
 
     /**
+     * Resigns if this process leads, and does not stand until {@link #resume}. A running {@code onElected} is interrupted; this
+     * method waits for it and for {@code onRevoked}, for at most the {@linkplain Builder#stopTime(Duration) stop time}, and not at
+     * all if a callback calls it. The lock is released once they have returned. Does nothing if suspended or closed.
+     */
+    void suspend();
+
+    /** Stands again after {@link #suspend}. Returns immediately; does nothing if not suspended, or closed. */
+    void resume();
+
+    /**
      * Ends the candidacy and resigns. A running {@code onElected} is interrupted; this method waits for it and for {@code
      * onRevoked}, for at most the {@linkplain Builder#stopTime(Duration) stop time}, and not at all if a callback calls it.
      * The lock is released once they have returned. Idempotent.

@@ -54,6 +54,8 @@ final class StandingElection implements Election {
     private boolean asking;
     private boolean resigning;
     private boolean failed;
+    private boolean suspended;
+    private boolean idle;
     private boolean closed;
     private boolean ended;
     private Duration pause = Duration.ZERO;
@@ -110,6 +112,7 @@ final class StandingElection implements Election {
             Lease lease = null;
             boolean failed = false;
             try {
+                awaitResumption();
                 lease = ask();
                 failed = lease != null && !isClosed() && !lead(lease);
             } catch (LockClosedException e) {
@@ -135,15 +138,29 @@ final class StandingElection implements Election {
         finish();
     }
 
-    /** Waits for the lock; returns null if the election was closed meanwhile. */
+    private void awaitResumption() {
+        mutex.lock();
+        try {
+            while (suspended && !closed) {
+                idle = true;
+                changed.signalAll();
+                changed.awaitUninterruptibly();
+            }
+            idle = false;
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    /** Waits for the lock; returns null if the election was closed or suspended meanwhile. */
     private @Nullable Lease ask() {
-        guarded(() -> asking = !closed);
+        guarded(() -> asking = !closed && !suspended);
         if (!asking) {
             return null;
         }
         try {
             return lock.acquire();
-        } catch (InterruptedException closedMeanwhile) {
+        } catch (InterruptedException endedMeanwhile) {
             return null;
         } finally {
             guarded(() -> {
@@ -185,17 +202,17 @@ final class StandingElection implements Election {
         try {
             calling = null;
             long lastedNanos = surroundings.nanos().getAsLong() - beganNanos;
-            return !failed && (resigning || closed || lastedNanos > LONG_TERM_NANOS);
+            return !failed && (resigning || suspended || closed || lastedNanos > LONG_TERM_NANOS);
         } finally {
             mutex.unlock();
         }
     }
 
-    /** Starts the callback, unless the election was closed meanwhile. */
+    /** Starts the callback, unless the election was closed or suspended meanwhile. */
     private boolean begin(Term now, Thread callback) {
         mutex.lock();
         try {
-            if (closed) {
+            if (closed || suspended) {
                 return false;
             }
             resigning = false;
@@ -240,7 +257,7 @@ final class StandingElection implements Election {
     private boolean awaitEnd(Term now) {
         mutex.lock();
         try {
-            while (!closed && !resigning && !failed) {
+            while (!closed && !suspended && !resigning && !failed) {
                 long left = now.nanosUntilDanger();
                 if (left <= 0) {
                     return true;
@@ -304,12 +321,12 @@ final class StandingElection implements Election {
         return nanos / 2 + ThreadLocalRandom.current().nextLong(nanos);
     }
 
-    /** Waits for the given time, or until the election is closed. */
+    /** Waits for the given time, or until the election is closed or suspended. */
     private void await(long nanos) {
         mutex.lock();
         try {
             long left = nanos;
-            while (!closed && left > 0) {
+            while (!closed && !suspended && left > 0) {
                 left = awaitChange(left);
             }
         } finally {
@@ -413,16 +430,30 @@ final class StandingElection implements Election {
     }
 
     @Override
+    public void suspend() {
+        end(() -> suspended = true);
+    }
+
+    @Override
+    public void resume() {
+        guarded(() -> suspended = false);
+    }
+
+    @Override
     public void close() {
+        end(() -> closed = true);
+    }
+
+    private void end(Runnable change) {
         mutex.lock();
         try {
-            closed = true;
+            change.run();
             changed.signalAll();
             if (asking) {
                 thread.interrupt();
             }
             long left = stopTime.toNanos();
-            while (!ended && calling != Thread.currentThread() && left > 0) {
+            while (!ended && !(suspended && !closed && idle) && calling != Thread.currentThread() && left > 0) {
                 left = changed.awaitNanos(left);
             }
         } catch (InterruptedException e) {

@@ -323,6 +323,39 @@ class ElectionEndsTest extends PlannedElection {
     }
 
     @Test
+    void suspendedElection_resigns_andStandsAgainWhenItIsResumed() {
+        answers.add(() -> lease);
+        Election election = stand(leadership -> untilInterrupted(), leadership -> {});
+        await(() -> reported.size() == 1);
+
+        assertTimeoutPreemptively(Duration.ofSeconds(10), election::suspend);
+
+        assertThat(reported).containsExactly("elected", "revoked");
+        assertThat(lease.isClosed()).isTrue();
+        PlannedLease next = new PlannedLease("n");
+        answers.add(() -> next);
+        assertThat(election.isLeader()).isFalse();
+        assertThat(askedAt).hasSize(1);
+        election.resume();
+        await(() -> reported.size() == 3);
+        assertThat(election.isLeader()).isTrue();
+    }
+
+    @Test
+    void suspendedElection_thatWaits_leavesTheQueue_andCanBeClosed() {
+        Election election = stand(leadership -> {}, leadership -> {});
+        await(() -> askedAt.size() == 1);
+
+        assertTimeoutPreemptively(Duration.ofSeconds(10), election::suspend);
+        answers.add(() -> lease);
+        assertTimeoutPreemptively(Duration.ofSeconds(10), election::close);
+
+        await(() -> thread() == null);
+        assertThat(reported).isEmpty();
+        assertThat(askedAt).hasSize(1);
+    }
+
+    @Test
     void close_duringAPause_endsIt() {
         answers.add(() -> lease);
         Election election = stand(leadership -> untilInterrupted(), leadership -> {});

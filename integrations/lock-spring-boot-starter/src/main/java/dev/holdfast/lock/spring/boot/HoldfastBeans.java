@@ -2,10 +2,12 @@ package dev.holdfast.lock.spring.boot;
 
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.spring.LeaderEvents;
 import dev.holdfast.lock.spring.NamedLockOptions;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.BeanDefinitionRegistry;
+import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.annotation.ImportBeanDefinitionRegistrar;
 import org.springframework.core.env.Environment;
 import org.springframework.core.type.AnnotationMetadata;
@@ -20,6 +22,8 @@ final class HoldfastBeans implements ImportBeanDefinitionRegistrar {
         beans.addIfMissing("lockClient", LockClient.class, false);
         beans.add("holdfastDatabaseReady", DatabaseReady.class, true);
         beans.add("holdfastLifecycle", LockClientLifecycle.class, false);
+        beans.addInfrastructure("holdfastElectionLifecycle", ElectionLifecycle.class);
+        beans.addIfMissing("holdfastLeaderEvents", LeaderEvents.class, true);
     }
 
     static NamedLockOptions holdfastLockOptions(HoldfastProperties properties) {
@@ -49,6 +53,14 @@ final class HoldfastBeans implements ImportBeanDefinitionRegistrar {
 
     static DatabaseReady holdfastDatabaseReady() {
         return new DatabaseReady();
+    }
+
+    static ElectionLifecycle holdfastElectionLifecycle() {
+        return new ElectionLifecycle();
+    }
+
+    static LeaderEvents holdfastLeaderEvents(ApplicationEventPublisher publisher) {
+        return new LeaderEvents(publisher);
     }
 
     static LockClientLifecycle holdfastLifecycle() {

@@ -4,7 +4,9 @@ import dev.holdfast.lock.Election;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.spring.hold.LockedCalls;
 import dev.holdfast.lock.spring.hold.RunningCalls;
+import java.util.HashSet;
 import java.util.Objects;
+import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
@@ -55,9 +57,20 @@ final class LockClientLifecycle
         running = false;
         if (ending) {
             forEach(LockedCalls.class, LockedCalls::end);
-            forEach(Election.class, Election::close);
-            forEach(LockClient.class, client -> client.closeExcept(RunningCalls.reportLeft(client)));
+            Set<String> elections = new HashSet<>();
+            forEach(Election.class, election -> {
+                election.close();
+                elections.add(election.name());
+            });
+            forEach(LockClient.class, client -> close(client, elections));
         }
+    }
+
+    /** An election that is closed holds its lock only for a callback that still runs. */
+    private static void close(LockClient client, Set<String> elections) {
+        Set<String> left = RunningCalls.reportLeft(client);
+        left.addAll(elections);
+        client.closeExcept(left);
     }
 
     private <T> void forEach(Class<T> type, Consumer<T> action) {

@@ -50,8 +50,7 @@ sealed interface Hold {
     }
 
     /** A hold of the calling thread, which re-enters by itself. Only that thread gives it back. */
-    record OfThread(LockClient client, DistributedLock lock, Lease view, RunningCalls.Running running)
-            implements Hold {
+    record OfThread(LockClient client, DistributedLock lock, Lease view, RunningCalls.Running running) implements Hold {
         @Override
         public void release() {
             try {

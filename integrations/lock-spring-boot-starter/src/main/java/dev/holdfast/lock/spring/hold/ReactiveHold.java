@@ -49,7 +49,8 @@ final class ReactiveHold {
             }
             Duration wait = call.waitFor();
             CompletableFuture<Lease> future = call.lock().acquireAsync(wait == null ? FOREVER : wait);
-            return begun(future, future.thenApply(lease -> new Hold.OfLease(call.client(), new SharedLease(call, lease))));
+            return begun(
+                    future, future.thenApply(lease -> new Hold.OfLease(call.client(), new SharedLease(call, lease))));
         });
     }
 

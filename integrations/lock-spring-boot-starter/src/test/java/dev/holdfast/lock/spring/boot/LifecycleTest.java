@@ -136,7 +136,8 @@ class LifecycleTest {
             assertThat(other.lock("slow/work").tryAcquire()).isEmpty();
             assertThat(other.lock("slow/idle").tryAcquire()).isPresent();
         }
-        assertThat(output).containsPattern("lock 'slow/work' \\(token \\d+\\): Slow.work still runs while the application ends");
+        assertThat(output)
+                .containsPattern("lock 'slow/work' \\(token \\d+\\): Slow.work still runs while the application ends");
         ends.countDown();
         thread.get().join();
         MemoryStore.named("lifecycle").expire("slow/work");

@@ -53,8 +53,8 @@ class PausedContextTest {
                 held.ensure(Duration.ofSeconds(1));
             }
         });
-        redis.run(context -> assertThat(context.getBean(LockClient.class).holder("held"))
-                .isEmpty());
+        redis.run(context ->
+                assertThat(context.getBean(LockClient.class).holder("held")).isEmpty());
         assertThat(Thread.getAllStackTraces().keySet())
                 .as("the client's threads ended with the context")
                 .noneMatch(thread -> thread.getName().startsWith("lettuce-") && thread.isAlive());

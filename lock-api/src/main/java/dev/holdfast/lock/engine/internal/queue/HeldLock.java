@@ -319,7 +319,8 @@ public final class HeldLock implements RenewalListener {
         if (current != null && isHeld() && workRuns) {
             List<Hold> ended = holds.all();
             leave(current);
-            ended.forEach(hold -> lose(hold, LossReason.CLIENT_CLOSED, "the client was closed while work under it ran"));
+            ended.forEach(
+                    hold -> lose(hold, LossReason.CLIENT_CLOSED, "the client was closed while work under it ran"));
         } else if (current != null && isHeld()) {
             end(current, LossReason.CLIENT_CLOSED, "the client was closed");
         } else if (current != null) {
