@@ -76,10 +76,10 @@ class NumbersTest {
 
     @Test
     void reliability_timesOfMutantsAreThoseOfTheTable() {
-        String page = Pages.text(Pages.ROOT.resolve("docs/reliability.md"));
+        String page = Pages.text(Pages.ROOT.resolve("verification/chaos.md"));
         List<Integer> longest = new ArrayList<>();
         Matcher caught = Pattern.compile("(?m)^\\| .* \\| 5 of 5 \\| .* \\| (\\d+) \\|$")
-                .matcher(Pages.text(Pages.ROOT.resolve("docs/reliability-results.md")));
+                .matcher(Pages.text(Pages.ROOT.resolve("verification/results.md")));
         while (caught.find()) {
             longest.add(Integer.valueOf(caught.group(1)));
         }
