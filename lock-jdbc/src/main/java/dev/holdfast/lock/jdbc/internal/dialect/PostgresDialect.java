@@ -36,7 +36,8 @@ final class PostgresDialect extends DatabaseDialect {
     private static final String BOUNDED = """
             WITH bounded AS MATERIALIZED (
               SELECT pg_catalog.set_config('idle_in_transaction_session_timeout', %s, true) AS idle,
-                pg_catalog.set_config('lock_timeout', '%d s', true) AS waiting)
+                pg_catalog.set_config('lock_timeout', '%d s', true) AS waiting,
+                pg_catalog.set_config('statement_timeout', '0', true) AS unlimited)
             """.formatted(PostgresSql.TEXT, RowStatements.SLICE_SECONDS);
 
     private static final String LOCK_UNTIL_COMMIT = """
@@ -230,8 +231,9 @@ final class PostgresDialect extends DatabaseDialect {
         return parts.with(
                 BOUNDED + "SELECT (SELECT pg_catalog.pg_backend_pid()" + parts.lockRow()
                         + " FOR UPDATE SKIP LOCKED), (SELECT token FROM " + table + parts.counter()
-                        + "), EXISTS (SELECT 1" + parts.lockRow() + "), idle, waiting FROM bounded",
-                BOUNDED + "SELECT pg_catalog.pg_backend_pid(), NULL, true, idle, waiting FROM bounded, " + table
+                        + "), EXISTS (SELECT 1" + parts.lockRow() + "), idle, waiting, unlimited FROM bounded",
+                BOUNDED + "SELECT pg_catalog.pg_backend_pid(), NULL, true, idle, waiting, unlimited FROM bounded, "
+                        + table
                         + " AS held WHERE name " + operator("=") + " ? AND part " + operator("=")
                         + " 0 FOR UPDATE OF held",
                 count + " RETURNING token, " + PostgresSql.DURABLY,
@@ -256,10 +258,11 @@ final class PostgresDialect extends DatabaseDialect {
         statement.setBytes(++index, name);
     }
 
-    /** PostgreSQL has aborted a transaction whose statement failed. */
+    /** PostgreSQL has aborted a transaction whose statement failed. A user's limit for statements would cut off the next wait. */
     @Override
     public void recover(Connection connection) throws SQLException {
         connection.rollback();
+        Schema.execute(connection, "SET LOCAL statement_timeout = 0");
     }
 
     /** The driver repeats the cancellation for a connection, but not for a statement. */

@@ -36,6 +36,9 @@ public final class RowSession {
         NO_ROW
     }
 
+    /** How much longer than its wait a statement may take. */
+    private static final int ANSWER_SECONDS = 15;
+
     private static final int UNCHANGED = Connection.TRANSACTION_READ_COMMITTED;
 
     private final Connections connections;
@@ -66,21 +69,21 @@ public final class RowSession {
         this.sql = sql;
         restore = connections.prepare(connection, dialect);
         networkTimeoutMillis = connection.getNetworkTimeout();
-        patience(deadlineNanos);
+        limitNetworkTimeout(deadlineNanos);
         readOnly = connection.isReadOnly();
         if (readOnly) {
-            patience(deadlineNanos);
+            limitNetworkTimeout(deadlineNanos);
             connection.setReadOnly(false);
         }
-        patience(deadlineNanos);
+        limitNetworkTimeout(deadlineNanos);
         isolation = dialect.locksGaps() ? connection.getTransactionIsolation() : UNCHANGED;
         if (isolation != UNCHANGED) {
-            patience(deadlineNanos);
+            limitNetworkTimeout(deadlineNanos);
             connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
         }
         autoCommit = connection.getAutoCommit();
         if (autoCommit) {
-            patience(deadlineNanos);
+            limitNetworkTimeout(deadlineNanos);
             connection.setAutoCommit(false);
         }
     }
@@ -125,9 +128,12 @@ public final class RowSession {
         return seenToken;
     }
 
-    /** Waits in the database's queue; {@code BUSY} after one interval of waiting, or if cancelled without another failure. */
+    /**
+     * Waits in the database's queue; {@code BUSY} after one interval of waiting, or if the statement was ended by a time-out of
+     * the server, of the user or of the pool, or by {@link #cancelWait}.
+     */
     Outcome awaitLock(byte[] name, long leaseMillis) throws SQLException {
-        connection.setNetworkTimeout(Runnable::run, 4 * RowStatements.SLICE_SECONDS * 1_000);
+        connection.setNetworkTimeout(Runnable::run, (RowStatements.SLICE_SECONDS + ANSWER_SECONDS) * 1_000);
         try (PreparedStatement statement = connection.prepareStatement(sql.waitLock())) {
             dialect.bindRowLock(statement, name, leaseMillis, false);
             waiting = statement;
@@ -152,7 +158,7 @@ public final class RowSession {
             seenToken = rows.wasNull() ? OptionalLong.empty() : OptionalLong.of(seen);
             return Outcome.LOCKED;
         } catch (SQLException e) {
-            if (JdbcFailure.of(e) != JdbcFailure.CONFLICT) {
+            if (JdbcFailure.of(e) != JdbcFailure.CONFLICT && (waiting == null || !JdbcFailure.isCancelled(e))) {
                 throw e;
             }
             dialect.recover(connection);
@@ -250,21 +256,21 @@ public final class RowSession {
         }
         try {
             if (serverSeconds != 0) {
-                patience(deadlineNanos);
+                limitNetworkTimeout(deadlineNanos);
                 execute(dialect.restoreSession());
             }
-            patience(deadlineNanos);
+            limitNetworkTimeout(deadlineNanos);
             rollback();
             if (autoCommit) {
-                patience(deadlineNanos);
+                limitNetworkTimeout(deadlineNanos);
                 connection.setAutoCommit(true);
             }
             if (isolation != UNCHANGED) {
-                patience(deadlineNanos);
+                limitNetworkTimeout(deadlineNanos);
                 connection.setTransactionIsolation(isolation);
             }
             if (readOnly) {
-                patience(deadlineNanos);
+                limitNetworkTimeout(deadlineNanos);
                 connection.setReadOnly(true);
             }
             connection.setNetworkTimeout(Runnable::run, networkTimeoutMillis);
@@ -275,7 +281,7 @@ public final class RowSession {
         }
     }
 
-    private void patience(long deadlineNanos) throws SQLException {
+    private void limitNetworkTimeout(long deadlineNanos) throws SQLException {
         connection.setNetworkTimeout(Runnable::run, TransactionRunner.millisLeft(deadlineNanos));
     }
 

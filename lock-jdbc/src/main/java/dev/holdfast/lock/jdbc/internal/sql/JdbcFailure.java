@@ -6,6 +6,7 @@ import java.sql.SQLException;
 import java.sql.SQLInvalidAuthorizationSpecException;
 import java.sql.SQLSyntaxErrorException;
 import java.sql.SQLTransientException;
+import java.util.Set;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -47,6 +48,11 @@ public enum JdbcFailure {
     /** Whether there was no answer in time, so that the outcome of the request is unknown. */
     public static boolean isTimeOut(Throwable failure) {
         return FailureTranslator.causes(failure).stream().anyMatch(SocketTimeoutException.class::isInstance);
+    }
+
+    /** Whether the server ended the statement and kept the connection: cancelled, or longer than the statements of this user may take. */
+    public static boolean isCancelled(SQLException e) {
+        return "57014".equals(e.getSQLState()) || Set.of(1317, 1969, 3024).contains(e.getErrorCode());
     }
 
     /** Looks through causes and next exceptions for the one that says most: pools wrap what the driver threw. */

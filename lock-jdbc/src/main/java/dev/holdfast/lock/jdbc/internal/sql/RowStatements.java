@@ -20,6 +20,9 @@ import dev.holdfast.lock.jdbc.internal.rowlock.RowSession;
 public record RowStatements(
         String tryLock, String waitLock, String mint, String mintNext, String insert, String info, String probe) {
 
-    /** How long one statement waits: the time after which a waiter finds out that its connection is dead. */
-    public static final int SLICE_SECONDS = 5;
+    /**
+     * How long one statement waits before the next one starts at the end of the queue. Long, since the order of the waiters is kept
+     * only within it. Not longer, because a proxy ends a connection that was silent for a while, often for a minute.
+     */
+    public static final int SLICE_SECONDS = 45;
 }

@@ -91,7 +91,7 @@ final class RowLockTest {
             assertThat(waiter.lock("long").tryAcquire(java.time.Duration.ofSeconds(4)))
                     .isEmpty();
             double seconds = (System.nanoTime() - startNanos) / 1e9;
-            // The first try, the wait, its renewal every five seconds, and its end.
+            // The first try, the wait, its renewal every 45 seconds, and its end.
             assertThat(count.get() - built).isLessThanOrEqualTo(4 + (long) seconds);
         }
     }
@@ -122,7 +122,7 @@ final class RowLockTest {
             }
             Arrays.sort(millis); // a busy machine may pause during one
             assertThat(millis[millis.length - 2])
-                    .as("ms, the second longest; a statement waits for 5 s")
+                    .as("ms, the second longest; a statement waits for 45 s")
                     .isLessThan(4_000);
             release(backend, held);
             backend.close();

@@ -317,9 +317,9 @@ final class RowRulesTest {
     void onPostgres_rowLocksAreBoundedByTheServer() {
         RowStatements rows = DatabaseDialects.POSTGRESQL.rowStatements(LockTable.ROW_LOCK.defaultTable());
         assertThat(List.of(rows.tryLock(), rows.waitLock()))
-                .allMatch(sql -> sql.contains("pg_catalog.set_config('lock_timeout', '5 s', true)")
+                .allMatch(sql -> sql.contains("pg_catalog.set_config('lock_timeout', '45 s', true)")
                         && sql.contains(
                                 "set_config('idle_in_transaction_session_timeout', CAST(? AS pg_catalog.text), true)")
-                        && sql.contains("idle, waiting FROM bounded"));
+                        && sql.contains("idle, waiting, unlimited FROM bounded"));
     }
 }

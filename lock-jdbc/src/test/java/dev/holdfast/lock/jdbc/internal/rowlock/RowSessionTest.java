@@ -32,7 +32,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 final class RowSessionTest {
     private static final TableName TABLE = LockTable.ROW_LOCK.defaultTable();
     private static final byte[] NAME = "orders/42".getBytes(StandardCharsets.UTF_8);
-    private static final String LIMITS = "SET %sSESSION wait_timeout = %d, SESSION innodb_lock_wait_timeout = 5";
+    private static final String LIMITS = "SET %sSESSION wait_timeout = %d, SESSION innodb_lock_wait_timeout = 45";
     private static final String NOTED =
             "@holdfast_wait = @@session.wait_timeout, @holdfast_lock = @@session.innodb_lock_wait_timeout, ";
 
@@ -180,7 +180,10 @@ final class RowSessionTest {
 
     static Stream<Arguments> failures() {
         return Stream.of(
-                Arguments.of(DatabaseDialects.POSTGRESQL, new SQLException("locked", "55P03"), List.of("1 rollback")),
+                Arguments.of(
+                        DatabaseDialects.POSTGRESQL,
+                        new SQLException("locked", "55P03"),
+                        List.of("1 rollback", "1: SET LOCAL statement_timeout = 0")),
                 Arguments.of(DatabaseDialects.MARIADB, new SQLException("nowait", "HY000", 1205), List.of()),
                 Arguments.of(DatabaseDialects.MYSQL, new SQLException("nowait", "HY000", 3572), List.of()));
     }
@@ -246,7 +249,7 @@ final class RowSessionTest {
         assertThat(session.seenToken()).as("of the moment before the wait").isEmpty();
         assertThat(postgres.calls().get(0).parameters()).containsExactly("1500 ms", "orders/42");
         assertThat(postgres.calls().get(0).sql()).contains("FOR UPDATE OF held");
-        assertThat(postgres.calls().get(0).networkTimeoutMillis()).isEqualTo(20_000);
+        assertThat(postgres.calls().get(0).networkTimeoutMillis()).isEqualTo(60_000);
 
         RecordedDb mysql = new RecordedDb(DatabaseDialects.MYSQL);
         RowSession other = open(mysql, DatabaseDialects.MYSQL);

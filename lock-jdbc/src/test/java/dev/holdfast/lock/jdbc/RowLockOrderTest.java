@@ -1,0 +1,101 @@
+package dev.holdfast.lock.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.zaxxer.hikari.HikariDataSource;
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.jdbc.internal.dialect.Db;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The database's queue keeps the order of the waiters. */
+final class RowLockOrderTest {
+    private static final long LONG_WAIT_MILLIS = 6_000;
+
+    /** A and B ask again as soon as they have released; C waits behind a hold that lasts longer than any poll. */
+    @ParameterizedTest
+    @EnumSource(names = {"POSTGRESQL", "MARIADB"})
+    void threeImpatientClients_areServedInTheOrderInWhichTheyCame(SharedDb shared) throws Exception {
+        Db db = shared.db();
+        String table = SharedDb.newTable();
+        List<String> order = new CopyOnWriteArrayList<>();
+        try (HikariDataSource pool = db.pool(config -> config.setMaximumPoolSize(12));
+                LockClient a = client(pool, table);
+                LockClient b = client(pool, table);
+                LockClient c = client(pool, table)) {
+            Lease held = a.lock("job").acquire();
+            CompletableFuture<Void> second = waiting(db, c, "C", order, 1);
+            Thread.sleep(LONG_WAIT_MILLIS / 2);
+            CompletableFuture<Void> third = waiting(db, b, "B", order, 2);
+            Thread.sleep(LONG_WAIT_MILLIS / 2);
+            held.close();
+            CompletableFuture<Void> fourth = waiting(db, a, "A", order, 0);
+
+            CompletableFuture.allOf(second, third, fourth).get(60, TimeUnit.SECONDS);
+        }
+        assertThat(order).containsExactly("C", "B", "A");
+    }
+
+    /** Acquires on a thread of its own, and returns when the given number of sessions wait for a row. */
+    private static CompletableFuture<Void> waiting(
+            Db db, LockClient client, String who, List<String> order, int sessions) throws Exception {
+        CompletableFuture<Void> done = CompletableFuture.runAsync(
+                () -> {
+                    try (Lease lease = client.lock("job").acquire(Duration.ofSeconds(60))) {
+                        order.add(who);
+                        Thread.sleep(50);
+                    } catch (InterruptedException e) {
+                        throw new IllegalStateException(e);
+                    }
+                },
+                task -> new Thread(task, "impatient-" + who).start());
+        String query = db.url().contains("postgresql")
+                ? "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+                : "SELECT count(*) FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'";
+        for (int i = 0; i < 1_000 && db.number(query) < sessions; i++) {
+            Thread.sleep(5);
+        }
+        return done;
+    }
+
+    private static LockClient client(HikariDataSource pool, String table) {
+        return JdbcLocks.builder(pool)
+                .strategy(JdbcStrategy.ROW_LOCK)
+                .table(table)
+                .createTable(true)
+                .maxRowLocks(2)
+                .build();
+    }
+
+    /** A limit of the user for statements cuts off the wait; it used to end the connection, once a second. */
+    @Test
+    void userWithALimitForStatements_waitsOnOneConnection() throws Exception {
+        Db db = SharedDb.POSTGRESQL.db();
+        String table = SharedDb.newTable();
+        try (HikariDataSource pool = db.pool(config -> {
+                    config.setMaximumPoolSize(6);
+                    config.addDataSourceProperty("options", "-c statement_timeout=300");
+                });
+                LockClient holder = client(pool, table);
+                LockClient waiter = client(pool, table)) {
+            Lease held = holder.lock("job").acquire();
+            long connections = opened(db);
+            CompletableFuture<Void> done = waiting(db, waiter, "B", new CopyOnWriteArrayList<>(), 1);
+            Thread.sleep(2_000);
+            assertThat(opened(db) - connections).isLessThanOrEqualTo(3);
+            held.close();
+            done.get(30, TimeUnit.SECONDS);
+        }
+    }
+
+    private static long opened(Db db) throws Exception {
+        return db.number("SELECT sessions FROM pg_stat_database WHERE datname = current_database()");
+    }
+}
