@@ -69,7 +69,7 @@ if fits then
   if token >= 9007199254740992 then
     return redis.error_reply('NOTOKEN the last token of ' .. KEYS[1] .. ' is ' .. r.last)
   end
-  if KEYS[2] and r.waiting ~= '0' then
+  if KEYS[2] and (r.waiting ~= '0' or ticket ~= '0') then
     leave(owner)
     if redis.call('ZCARD', KEYS[2]) == 0 then r.waiting = '0' end
   end

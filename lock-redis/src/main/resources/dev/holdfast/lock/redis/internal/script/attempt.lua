@@ -13,6 +13,9 @@
 -- A free lock without waiters is the most frequent case. It comes first and reads the state by positions: a released state begins
 -- with `0 - 0`, and a token has 16 digits from 2001 to 2286. Half of a script's time goes into patterns, formats and functions, which
 -- this case does not need. Tokens of 16 digits are compared and returned as texts.
+--
+-- An owner with a ticket has a place in the queue, even if the state was deleted and says that nobody waits. Such an
+-- attempt leaves the queue with its grant, or a later release could hand the lock to an owner that has released it.
 
 local text = redis.call('GET', KEYS[1])
 local before, others = '0000000000000000', '-'
@@ -22,7 +25,7 @@ if text then
   others = before and string.sub(text, 24, -2)
 end
 local clock = redis.call('TIME')
-if before then
+if before and string.sub(ARGV[6], -2) == ' 0' then
   local now = clock[1] .. string.sub('00000' .. clock[2], -6)
   if before < now and #now == 16 then
     redis.call('SET', KEYS[1], '0 ' .. ARGV[1] .. ' ' .. ARGV[3] .. ' ' .. now .. ' ' .. others .. ' ' .. ARGV[4]
@@ -46,8 +49,13 @@ local function grant()
              waiting, owner, ARGV[3], token, released, round, millis, ARGV[5]), 'PX', ARGV[2])
   return {1, token, 0, called}
 end
-if remaining <= 0 and (waiting == '0' or not KEYS[2]) then return grant() end
+if remaining <= 0 and (waiting == '0' and ticket == '0' or not KEYS[2]) then return grant() end
 -- include: queue
+if remaining <= 0 and waiting == '0' then
+  leave(owner)
+  if redis.call('ZCARD', KEYS[2]) > 0 then waiting = '1' end
+  return grant()
+end
 if KEYS[2] and ticket ~= '0' then
   local deadline = string.match(redis.call('HGET', KEYS[3], owner) or '', ENTRY)
   if not deadline or tonumber(deadline) <= millis + 700 then called = 1 end

@@ -124,6 +124,27 @@ final class RedisHandOverTest extends TwoBackends {
         assertThat(handed).isEmpty();
     }
 
+    /** Without that, a later release makes an owner the holder that has released the lock already. */
+    @Test
+    void waiterThatGetsADeletedLock_leavesTheQueue_andHandsItToTheNext() throws Exception {
+        withoutPause(() -> {
+            grant(a, acquisition());
+            AcquisitionId first = acquisition();
+            Ticket ticket = waits(b, first);
+            AcquisitionId second = acquisition();
+            waits(b, second);
+            fixture.server().command("DEL", keys().lock());
+
+            AcquireResult.Granted granted = (AcquireResult.Granted) attempt(b, first, ticket);
+
+            assertThat(fixture.list("ZRANGE", keys().queue(), "0", "-1"))
+                    .extracting(String::valueOf)
+                    .containsExactly(second.owner().toString());
+            release(b, granted.grant());
+            assertThat(handed.poll(60, TimeUnit.SECONDS).acquisition()).isEqualTo(second);
+        });
+    }
+
     @Test
     void goneWaiter_isPassedOver() throws Exception {
         Grant held = grant(a, acquisition());
