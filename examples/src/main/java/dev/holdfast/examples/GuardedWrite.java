@@ -27,7 +27,8 @@ public final class GuardedWrite {
         try (LockClient client = LockClient.connect(StoreAddress.of(arguments));
                 Connection database = DriverManager.getConnection("jdbc:h2:mem:guarded")) {
             try (Statement statement = database.createStatement()) {
-                statement.execute("CREATE TABLE item (id INT PRIMARY KEY, stock INT, lock_token BIGINT)");
+                statement.execute(
+                        "CREATE TABLE item (id INT PRIMARY KEY, stock INT, lock_token BIGINT NOT NULL DEFAULT 0)");
                 statement.execute("INSERT INTO item VALUES (42, 10, 0)");
             }
             long staleToken; // of a holder that will pause, and be overtaken

@@ -1,11 +1,13 @@
 package dev.holdfast.lock.jdbc;
 
+import dev.holdfast.lock.jdbc.internal.guard.GuardedStatement;
+import dev.holdfast.lock.jdbc.internal.guard.TokenColumn;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.util.Objects;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * A write that the database refuses to a stale holder. The row stores the highest fencing token that has written it. A
@@ -22,67 +24,59 @@ import java.util.regex.Pattern;
  * }
  * }</pre>
  *
- * <p>Correct at READ COMMITTED and above: the condition is checked under the row's lock. Immutable and thread-safe.
+ * <p>The column is declared {@code BIGINT NOT NULL DEFAULT 0}.
+ *
+ * <p>Correct at READ COMMITTED and above: the condition is checked under the row's lock. Thread-safe.
  */
 public final class GuardedUpdate {
-    /** Skips text within {@code '…'} and PostgreSQL's cast {@code ::token}. */
-    private static final Pattern MARKS = Pattern.compile("'(?:[^']|'')*'|(?<!:):token\\b|\\?");
+    private static final int MAX_CHECKED = 1_000;
 
-    private final String sql;
-    private final String kinds;
+    private final GuardedStatement guarded;
 
-    private GuardedUpdate(String sql, String kinds) {
-        this.sql = sql;
-        this.kinds = kinds;
+    /** The addresses of the databases whose column was checked. */
+    private final Set<String> checked = ConcurrentHashMap.newKeySet();
+
+    private GuardedUpdate(GuardedStatement guarded) {
+        this.guarded = guarded;
     }
 
     /**
      * Prepares a statement's text.
      *
-     * @param sql an UPDATE or DELETE with {@code ?} for parameters and {@code :token} for the token, which must appear in
-     *     a condition of the form {@code column <= :token}, and, in an UPDATE, be written to that column
+     * @param sql an UPDATE or DELETE of one table, with {@code ?} for parameters and {@code :token} for the token. Every row must
+     *     pass a condition of the form {@code column <= :token}: it stands alone after WHERE, or is joined to the rest by AND.
+     *     An UPDATE also assigns {@code column = :token}
      * @return the guarded statement
-     * @throws IllegalArgumentException if the condition is missing
+     * @throws IllegalArgumentException if the condition or the assignment is missing, if OR makes the condition void, or if the
+     *     statement has a form whose meaning depends on the database
      */
     public static GuardedUpdate of(String sql) {
-        Objects.requireNonNull(sql, "sql");
-        if (!sql.matches("(?is).*\\bwhere\\b.*<=\\s*:token\\b.*")) {
-            throw new IllegalArgumentException(
-                    "guarded statement has no condition '<= :token' after WHERE; add it, so that a stale token is refused: "
-                            + sql);
-        }
-        Matcher matcher = MARKS.matcher(sql);
-        StringBuilder text = new StringBuilder();
-        StringBuilder kinds = new StringBuilder();
-        while (matcher.find()) {
-            String mark = matcher.group();
-            if (mark.startsWith("'")) {
-                matcher.appendReplacement(text, Matcher.quoteReplacement(mark));
-            } else {
-                kinds.append(mark.equals("?") ? 'p' : 't');
-                matcher.appendReplacement(text, "?");
-            }
-        }
-        return new GuardedUpdate(matcher.appendTail(text).toString(), kinds.toString());
+        return new GuardedUpdate(GuardedStatement.of(Objects.requireNonNull(sql, "sql")));
     }
 
     /**
-     * Executes the statement on the caller's connection, within its transaction if there is one.
+     * Executes the statement on the caller's connection, within its transaction if there is one. The first time for an
+     * address, it queries whether the column can hold every token. On MySQL and MariaDB it looks at the rows if none was
+     * written, since a driver with {@code useAffectedRows=true} does not count a row that has these values already.
      *
      * @param connection a connection to the database of the guarded rows
      * @param token the fencing token of the lease that protects the write
      * @param parameters the values for {@code ?}, in order
      * @return the number of rows written; 0 if a higher token has written the row, or no row matches
      * @throws IllegalArgumentException if the number of values is wrong
+     * @throws dev.holdfast.lock.LockConfigurationException if the column may be NULL, or cannot hold every token
      * @throws SQLException if the database refuses or fails
      */
     public int execute(Connection connection, long token, Object... parameters) throws SQLException {
+        String kinds = guarded.kinds();
         long wanted = kinds.chars().filter(kind -> kind == 'p').count();
         if (parameters.length != wanted) {
             throw new IllegalArgumentException(
-                    "guarded statement takes " + wanted + " values, got " + parameters.length + ": " + sql);
+                    "guarded statement takes " + wanted + " values, got " + parameters.length + ": " + guarded.text());
         }
-        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+        requireColumn(connection);
+        int written;
+        try (PreparedStatement statement = connection.prepareStatement(guarded.text())) {
             int next = 0;
             for (int i = 0; i < kinds.length(); i++) {
                 if (kinds.charAt(i) == 't') {
@@ -91,12 +85,25 @@ public final class GuardedUpdate {
                     statement.setObject(i + 1, parameters[next++]);
                 }
             }
-            return statement.executeUpdate();
+            written = statement.executeUpdate();
+        }
+        return written == 0 && guarded.update() && TokenColumn.mayCountChanges(connection)
+                ? TokenColumn.countOwn(connection, guarded, token, parameters)
+                : written;
+    }
+
+    private void requireColumn(Connection connection) throws SQLException {
+        String address = String.valueOf(connection.getMetaData().getURL());
+        if (!checked.contains(address)) {
+            TokenColumn.require(connection, guarded);
+            if (checked.size() < MAX_CHECKED) {
+                checked.add(address);
+            }
         }
     }
 
     @Override
     public String toString() {
-        return "GuardedUpdate[" + sql + "]";
+        return "GuardedUpdate[" + guarded.text() + "]";
     }
 }
