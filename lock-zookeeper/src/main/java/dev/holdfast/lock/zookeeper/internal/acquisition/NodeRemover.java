@@ -178,9 +178,8 @@ public final class NodeRemover {
 
     private CompletableFuture<Void> deleteAll(Session session, ZooKeeperAcquisition node) {
         String parent = tree.parent(node.name());
-        StageHelpers.ignore(session.sync(parent));
         CompletableFuture<Void> result = new CompletableFuture<>();
-        StageHelpers.listen(session.children(parent), (children, failure) -> {
+        StageHelpers.listen(session.synced(parent, () -> session.children(parent)), (children, failure) -> {
             if (failure == null && isSuperseded(node)) {
                 result.complete(null);
             } else if (failure == null) {

@@ -20,9 +20,8 @@ public final class OwnNodes {
      * ending session are left out; they end with it.
      */
     public static CompletableFuture<List<LockNode>> find(Attempt run, String parent) {
-        StageHelpers.ignore(run.session().sync(parent));
         return run.session()
-                .children(parent)
+                .synced(parent, () -> run.session().children(parent))
                 .exceptionally(failure -> StageHelpers.recover(failure, Code.NONODE, List.of()))
                 .thenCompose(children -> ofThisSession(run, parent, children));
     }

@@ -68,8 +68,8 @@ public record PermitStateStore(LockTree tree) {
      * Completes with the limit that is stored then. A change also writes to the node of the name, which waiters watch.
      */
     public CompletableFuture<Integer> changeLimit(Session session, String name, int from, int to) {
-        StageHelpers.ignore(session.sync(tree.parent(name))); // the previous change is visible on any server
-        return read(session, name).thenCompose(permitState -> {
+        // The sync shows the previous change on any server.
+        return session.synced(tree.parent(name), () -> read(session, name)).thenCompose(permitState -> {
             if (permitState.limit() == 0) {
                 return tree.ensureParent(session, tree.parent(name))
                         .thenCompose(nothing -> create(session, name, to))

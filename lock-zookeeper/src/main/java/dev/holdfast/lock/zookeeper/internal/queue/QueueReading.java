@@ -46,9 +46,8 @@ record QueueReading(LockTree tree, Session session) {
      */
     CompletableFuture<List<HolderInfo>> holders(String name, int most, int reads) {
         String parent = tree.parent(name);
-        StageHelpers.ignore(
-                session.sync(parent)); // shows all acquisitions that completed before this call, on any server
-        return line(name).thenCompose(line -> {
+        // The sync shows all acquisitions that completed before this call, on any server.
+        return session.synced(parent, () -> line(name)).thenCompose(line -> {
             IntPredicate held = line.demands()::isHeld;
             long expected = IntStream.range(0, line.queue().size())
                     .filter(held)

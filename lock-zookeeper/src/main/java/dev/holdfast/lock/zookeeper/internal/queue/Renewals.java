@@ -21,11 +21,13 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Renews grants. The client's pings keep the session, but their answers are not reported, and an answer proves nothing
- * (see {@link Session}). So one write that changes nothing asks a quorum whether the nodes of all grants exist. That is
- * one request per renewal for up to {@value #CHUNK} grants.
+ * (see {@link Session}). So one write that changes nothing asks a quorum whether nodes of grants exist, up to {@value
+ * #CHUNK} in a request.
  *
- * <p>The first renewal of a grant also watches its node, so that from then on a deletion by another client is reported
- * immediately. Most locks are released before that.
+ * <p>The first renewal of a grant also watches its node. From then on a deletion by another client is reported
+ * immediately, and before the answer to any later write. So if all nodes are watched, one of them is enough: its answer
+ * shows that the session lives, and that none of the others was deleted without a report. The write is one line in the
+ * transaction log of each server, however many locks there are.
  */
 final class Renewals {
 
@@ -77,29 +79,37 @@ final class Renewals {
     private CompletableFuture<?> renewByQuorum(
             Session session, List<Held> held, @Nullable RenewResult[] results, long startNanos) {
         List<CompletableFuture<?>> requests = new ArrayList<>();
-        for (int from = 0; from < held.size(); from += CHUNK) {
-            requests.add(
-                    confirm(session, held.subList(from, Math.min(held.size(), from + CHUNK)), results, startNanos));
-        }
+        List<Held> asked = new ArrayList<>();
+        List<Held> watched = new ArrayList<>();
         for (Held one : held) {
-            if (!session.watches().isArmed(one.lockNode.path())) {
-                watcher.watchOwn(one.node, one.lockNode);
-            }
+            (session.watches().isArmed(one.lockNode.path()) ? watched : asked).add(one);
         }
+        List<Held> unwatched = List.copyOf(asked);
+        if (asked.isEmpty() && !watched.isEmpty()) {
+            asked.add(watched.remove(0));
+        }
+        for (int from = 0; from < asked.size(); from += CHUNK) {
+            List<Held> chunk = asked.subList(from, Math.min(asked.size(), from + CHUNK));
+            requests.add(confirm(session, chunk, from == 0 ? watched : List.of(), results, startNanos));
+        }
+        unwatched.forEach(one -> watcher.watchOwn(one.node, one.lockNode));
         return CompletableFuture.allOf(requests.toArray(CompletableFuture[]::new));
     }
 
+    /** Renews the grants of a chunk by their nodes, and those that are watched by the answer alone. */
     private CompletableFuture<Void> confirm(
-            Session session, List<Held> chunk, @Nullable RenewResult[] results, long startNanos) {
+            Session session, List<Held> chunk, List<Held> watched, @Nullable RenewResult[] results, long startNanos) {
         List<String> paths = chunk.stream().map(one -> one.lockNode.path()).toList();
         CompletableFuture<Void> done = new CompletableFuture<>();
         StageHelpers.listen(session.confirm(paths), (present, failure) -> {
             if (failure != null) {
                 chunk.forEach(one -> results[one.index] = failed(one.node, failure));
+                watched.forEach(one -> results[one.index] = failed(one.node, failure));
                 done.complete(null);
                 return;
             }
             long certainMillis = session.certainMillis();
+            watched.forEach(one -> results[one.index] = renewed(one.node, certainMillis, startNanos));
             chunk.subList(0, present).forEach(one -> results[one.index] = renewed(one.node, certainMillis, startNanos));
             if (present < chunk.size()) {
                 Held missing = chunk.get(present);
@@ -108,7 +118,8 @@ final class Renewals {
             }
             if (present + 1 < chunk.size()) {
                 StageHelpers.pass(
-                        confirm(session, chunk.subList(present + 1, chunk.size()), results, startNanos), done);
+                        confirm(session, chunk.subList(present + 1, chunk.size()), List.of(), results, startNanos),
+                        done);
             } else {
                 done.complete(null);
             }

@@ -49,7 +49,7 @@ public final class DeletionWatches {
     /** Whether the deletion of the node is certain to be reported. */
     public boolean isArmed(String path) {
         Watch watch = watches.get(path);
-        return watch != null && watch.state == State.ARMED && !watch.fired;
+        return watch != null && watch.state == State.ARMED && !watch.fired && session.restoresWatches();
     }
 
     /** After a reconnection: sets the watches that could not be set before. */

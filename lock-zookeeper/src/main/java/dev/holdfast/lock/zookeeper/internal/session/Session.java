@@ -5,6 +5,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import org.apache.zookeeper.AddWatchMode;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
@@ -12,6 +13,7 @@ import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.Op;
 import org.apache.zookeeper.OpResult;
 import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.client.ZKClientConfig;
 import org.apache.zookeeper.data.ACL;
 import org.apache.zookeeper.data.Stat;
 import org.jspecify.annotations.Nullable;
@@ -172,6 +174,11 @@ public final class Session {
         return reply;
     }
 
+    /** Whether ZooKeeper's client sets its watches again after a reconnection, as it does by default. */
+    boolean restoresWatches() {
+        return !zk.getClientConfig().getBoolean(ZKClientConfig.DISABLE_AUTO_WATCH_RESET);
+    }
+
     /** Watches for the deletion of a node; see {@link DeletionWatches}. */
     CompletableFuture<List<String>> watch(String path, org.apache.zookeeper.Watcher watcher) {
         CompletableFuture<List<String>> reply = new CompletableFuture<>();
@@ -256,7 +263,7 @@ public final class Session {
     }
 
     /** Brings the server that the client is connected to up to date with the leader, for the reads that follow. */
-    public CompletableFuture<Void> sync(String path) {
+    CompletableFuture<Void> sync(String path) {
         CompletableFuture<Void> reply = new CompletableFuture<>();
         zk.sync(
                 path,
@@ -269,6 +276,15 @@ public final class Session {
                 },
                 null);
         return reply;
+    }
+
+    /**
+     * Sends reads behind a {@link #sync}, in the same trip. They fail if it fails: a connection that breaks between the
+     * two would answer them from a server that may lag behind.
+     */
+    public <T> CompletableFuture<T> synced(String path, Supplier<CompletableFuture<T>> reads) {
+        CompletableFuture<Void> sync = sync(path);
+        return sync.thenCombine(reads.get(), (synced, read) -> read);
     }
 
     /**

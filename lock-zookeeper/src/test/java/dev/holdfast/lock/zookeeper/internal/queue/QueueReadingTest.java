@@ -8,9 +8,11 @@ import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.ListedLock;
 import dev.holdfast.lock.LockListing;
+import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import dev.holdfast.lock.zookeeper.LocalTree;
+import dev.holdfast.lock.zookeeper.LocalZooKeeper;
 import dev.holdfast.lock.zookeeper.internal.session.LocalClient;
 import dev.holdfast.lock.zookeeper.internal.session.SequentialNode;
 import dev.holdfast.lock.zookeeper.internal.session.Session;
@@ -40,6 +42,15 @@ class QueueReadingTest {
     @AfterEach
     void close() {
         client.close();
+    }
+
+    /** The connection may break between the two, and the next server may lag behind. */
+    @Test
+    void holder_whoseSyncFails_isUnknown() {
+        client.driver("a").acquire();
+        client.zk.fail("sync", LocalZooKeeper.Fault.REQUEST_LOST);
+        assertThatThrownBy(() -> BackendDriver.holder(client.backend, "a"))
+                .isInstanceOf(LockUnavailableException.class);
     }
 
     @Test

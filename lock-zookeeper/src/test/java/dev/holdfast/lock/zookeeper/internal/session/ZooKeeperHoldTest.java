@@ -160,7 +160,30 @@ class ZooKeeperHoldTest {
         assertThat(client.zk.requests("watch")).hasSize(201);
         client.zk.requests.clear();
         answer(client.backend.renew(grants, 1_000));
-        assertThat(client.zk.requests).hasSize(2);
+        assertThat(client.zk.requests).containsExactly("multi " + LocalClient.path(grants.get(0)));
+    }
+
+    /** Each write of a renewal is in the transaction log of every server. */
+    @Test
+    void renew_watchedNodes_asksForOne_andKnowsOfTheOthers() {
+        List<Grant> grants = new ArrayList<>();
+        for (int i = 0; i < 4; i++) {
+            grants.add(acquire("watched " + i));
+        }
+        answer(client.backend.renew(grants, 1_000));
+        Grant fresh = acquire("fresh");
+        grants.add(fresh);
+        tree.delete(LocalClient.path(grants.get(2)));
+        client.zk.requests.clear();
+
+        List<RenewResult> results = renew(client.backend, grants);
+
+        assertThat(results.get(2)).isInstanceOf(RenewResult.Lost.class);
+        assertThat(List.of(0, 1, 3, 4)).allMatch(i -> results.get(i).equals(new RenewResult.Renewed(40_000)));
+        assertThat(client.zk.requests("multi")).containsExactly("multi " + LocalClient.path(fresh));
+        client.zk.fail("multi", LocalZooKeeper.Fault.ANSWER_LOST);
+        assertThat(renew(client.backend, List.of(grants.get(0), grants.get(1), fresh)))
+                .hasOnlyElementsOfType(RenewResult.Unknown.class);
     }
 
     /** The answer contains the missing node; the others are checked by another request. */
