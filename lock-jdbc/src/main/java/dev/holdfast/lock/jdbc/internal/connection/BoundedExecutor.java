@@ -1,6 +1,7 @@
 package dev.holdfast.lock.jdbc.internal.connection;
 
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialect;
+import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
 import dev.holdfast.lock.jdbc.internal.sql.SqlWork;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -118,6 +119,11 @@ public final class BoundedExecutor implements AutoCloseable {
         Runnable restore = connections.prepare(connection, dialect);
         try {
             return session.run(connection, deadlineNanos, work);
+        } catch (SQLException e) {
+            if (JdbcFailure.of(e) == JdbcFailure.READ_ONLY) {
+                connections.end(connection); // after a failover, a new connection leads to another server
+            }
+            throw e;
         } finally {
             restore.run();
         }

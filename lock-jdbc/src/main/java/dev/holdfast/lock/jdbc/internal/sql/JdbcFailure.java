@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 public enum JdbcFailure {
     /** Another transaction was in the way and this one had no effect: try again. */
     CONFLICT,
-    /** The connection's default is read-only. */
+    /** The connection, or the server, is read-only. */
     READ_ONLY,
     /** The table, a column of it or its sequence is not there. */
     NO_TABLE,
@@ -40,6 +40,9 @@ public enum JdbcFailure {
     /** Of PostgreSQL's, MariaDB's and MySQL's driver; no SQL state and no code is theirs alone. */
     private static final Pattern NO_TLS_SAID = Pattern.compile(
             "server does not support SSL|ssl not enabled in the server|SSL Connection required, but not provided");
+
+    /** MariaDB's and MySQL's code 1290 names the option of the server that forbids the statement. */
+    private static final Pattern READ_ONLY_SAID = Pattern.compile("read[-_]only");
 
     /** Of HikariCP, Tomcat, DBCP and Agroal, without a state or a code; a connection that is closed is another matter. */
     private static final Pattern CLOSED_SAID =
@@ -77,6 +80,10 @@ public enum JdbcFailure {
                 && e.getErrorCode() == 0
                 && CLOSED_SAID.matcher(String.valueOf(e.getMessage())).find()) {
             return CLOSED;
+        }
+        if (e.getErrorCode() == 1290
+                && READ_ONLY_SAID.matcher(String.valueOf(e.getMessage())).find()) {
+            return READ_ONLY;
         }
         JdbcFailure byCode = ofVendorCode(e.getErrorCode());
         if (byCode != null) {
@@ -119,7 +126,7 @@ public enum JdbcFailure {
     private static @Nullable JdbcFailure ofVendorCode(int code) {
         return switch (code) {
             case 1213, 1205, 1020, 3572, 50200, 90131 -> CONFLICT;
-            case 1792 -> READ_ONLY;
+            case 1792, 1836, 90097 -> READ_ONLY;
             case 1146, 1054, 42102, 42103, 42104, 42122, 90036 -> NO_TABLE;
             case 1690 -> OUT_OF_RANGE;
             case 1142, 1143, 1370, 90096 -> NO_PERMISSION;
