@@ -15,7 +15,8 @@ import java.util.Set;
  * same. The client has its own connections and threads.
  *
  * <p>Parameters: {@code clientName}, and with TLS {@code verifyPeer} ({@code FULL}, the default; {@code CA} does not check the
- * server's name; {@code NONE} checks nothing).
+ * server's name; {@code NONE} checks nothing), and files in PEM: {@code ca}, the certificates of a private authority, and {@code cert}
+ * and {@code key}, a client certificate and its key (PKCS#8, not encrypted).
  */
 public final class RedisLockProvider implements LockProvider {
 

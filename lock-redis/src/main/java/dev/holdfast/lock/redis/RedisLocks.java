@@ -285,12 +285,21 @@ public final class RedisLocks {
          * Connects.
          *
          * @return an open client
-         * @throws LockConfigurationException if the server refuses the credentials
+         * @throws LockConfigurationException if the server refuses the credentials, or the user lacks a permission
          * @throws LockUnavailableException if the server cannot be reached
          */
         public LockClient build() {
             LockClientOptions chosen = options == null ? LockClientOptions.defaults() : options;
-            return LockEngine.client(backend(), chosen);
+            LockBackend backend = backend();
+            if (backend instanceof RedisLockBackend redis) {
+                try {
+                    redis.requireRights(chosen.requestTimeout().toMillis());
+                } catch (RuntimeException e) {
+                    redis.close();
+                    throw e;
+                }
+            }
+            return LockEngine.client(backend, chosen);
         }
 
         /** Connects, without the engine. */

@@ -2,6 +2,7 @@ package dev.holdfast.lock.redis.internal.backend;
 
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockListing;
 import dev.holdfast.lock.StoreFinding;
 import dev.holdfast.lock.redis.internal.connection.RedisCalls;
@@ -17,17 +18,22 @@ import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
+import dev.holdfast.lock.spi.support.Answers;
 import java.util.EnumSet;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 
@@ -116,6 +122,27 @@ public final class RedisLockBackend implements LockBackend {
         attempts.abandoned(owner);
         sender.ended(owner);
         return answer("abandon", end(acquisition, owner, 0, "both", "", timeoutMillis), reply -> null);
+    }
+
+    /**
+     * Tries the rights of the user with a script that finds nothing to end; blocks. What else may fail is left to the first lock.
+     *
+     * @throws LockConfigurationException if the user lacks a right
+     */
+    public void requireRights(long timeoutMillis) {
+        AcquisitionId nobody = new AcquisitionId("holdfast/doctor", OwnerId.random());
+        String owner = nobody.owner().toString();
+        try {
+            Answers.get(end(nobody, owner, 0, "both", "", timeoutMillis), timeoutMillis, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (TimeoutException e) {
+            // The first lock reports why there is no answer.
+        } catch (ExecutionException e) {
+            if (RedisFailures.isDenied(e)) {
+                throw RedisFailures.TRANSLATOR.translate("connecting to Redis", e);
+            }
+        }
     }
 
     /** Ends a place in the queue, but not a grant. */

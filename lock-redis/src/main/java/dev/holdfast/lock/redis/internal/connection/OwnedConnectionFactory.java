@@ -65,10 +65,16 @@ public final class OwnedConnectionFactory implements ConnectionFactory {
 
     public static OwnedConnectionFactory connect(String uri, Duration timeout) {
         RedisUri address = RedisUri.parse(uri);
-        return connect(address.cluster(), address.servers(), timeout);
+        return connect(address.cluster(), address.servers(), address.files(), timeout);
     }
 
     public static OwnedConnectionFactory connect(boolean cluster, List<RedisURI> uris, Duration timeout) {
+        return connect(cluster, uris, TlsFiles.NONE, timeout);
+    }
+
+    private static OwnedConnectionFactory connect(
+            boolean cluster, List<RedisURI> uris, TlsFiles files, Duration timeout) {
+        SslOptions ssl = files.options(timeout);
         InitialConnect opening = new InitialConnect(cluster, uris, timeout);
         uris.forEach(each -> {
             each.setTimeout(timeout);
@@ -82,7 +88,7 @@ public final class OwnedConnectionFactory implements ConnectionFactory {
                 .reconnectDelay(delay)
                 .build();
         try {
-            return connect(opening, cluster, uris, timeout, threads, resources, delay);
+            return connect(opening, cluster, uris, ssl, timeout, threads, resources, delay);
         } catch (RuntimeException | LinkageError e) {
             opening.close();
             resources.shutdown(0, 0, TimeUnit.SECONDS);
@@ -95,6 +101,7 @@ public final class OwnedConnectionFactory implements ConnectionFactory {
             InitialConnect opening,
             boolean cluster,
             List<RedisURI> uris,
+            SslOptions ssl,
             Duration timeout,
             EventLoopGroupProvider threads,
             ClientResources resources,
@@ -104,7 +111,6 @@ public final class OwnedConnectionFactory implements ConnectionFactory {
                 .keepAlive(true)
                 .tcpNoDelay(true)
                 .build();
-        SslOptions ssl = SslOptions.builder().handshakeTimeout(timeout).build();
         if (cluster) {
             RedisClusterClient client = RedisClusterClient.create(resources, uris);
             client.setOptions(ClusterClientOptions.builder()

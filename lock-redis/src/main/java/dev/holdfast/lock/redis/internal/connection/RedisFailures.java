@@ -21,6 +21,14 @@ public final class RedisFailures {
     private static final String CLUSTER_NODE =
             "the server is a cluster node; connect with redis-cluster:// or a RedisClusterClient";
 
+    private static final String COMMANDS =
+            "+evalsha +eval +pubsub +get +set +pexpire +pttl +time +zrange +zadd +zrem +zscore +zcard +hget +hset +hdel"
+                    + " +publish +subscribe";
+
+    private static final String RIGHTS = "run: ACL SETUSER <user> ~holdfast:{* &holdfast:c:* " + COMMANDS
+            + " (holdfast stands for the client's prefix; a cluster needs also &holdfast:{* +cluster +info +ssubscribe"
+            + " +sunsubscribe +spublish; replicas need +wait)";
+
     /** Refusals of Redis that the user must fix, and how. */
     private static final List<String[]> FINAL = List.of(
             new String[] {"WRONGPASS", "check the user name and the password"},
@@ -33,27 +41,22 @@ public final class RedisFailures {
             },
             new String[] {
                 "'eval'",
-                "the server does not know the library's scripts, and this user may not send them; an administrator loads"
-                        + " RedisLocks.scripts(), see docs/redis.md"
+                "the server does not have the library's scripts, and this user may not send them; an administrator loads"
+                        + " each of RedisLocks.scripts() with SCRIPT LOAD, or allows it; run: ACL SETUSER <user> +eval"
             },
-            new String[] {
-                "NOPERM", "the user lacks a permission; docs/redis.md lists the commands, keys and channels needed"
-            },
-            new String[] {
-                "can't access", "the user lacks a permission; docs/redis.md lists the keys and channels needed"
-            },
+            new String[] {"'scan'", "only listings need it; run: ACL SETUSER <user> +scan"},
+            new String[] {"NOPERM", "the user lacks a permission; " + RIGHTS},
+            new String[] {"can't run", "the user lacks a permission; " + RIGHTS},
+            new String[] {"can't access", "the user lacks a permission; " + RIGHTS},
+            new String[] {"ACL failure in script", "the user lacks a permission; " + RIGHTS},
             new String[] {"DB index is out of range", "the server has fewer databases; choose another number"},
             new String[] {"invalid DB index", "the server has fewer databases; choose another number"},
             new String[] {"cluster support disabled", "the server is not one of a cluster; write redis:// for it"},
             new String[] {"WRONGTYPE", "the key is used for something else; choose another prefix"},
             new String[] {"unknown command 'SENTINEL'", "the server is no Sentinel; write redis:// for it"},
             new String[] {"unknown command `SENTINEL`", "the server is no Sentinel; write redis:// for it"},
-            new String[] {
-                "unknown command", "the server lacks or has renamed a command; docs/redis.md lists those needed"
-            },
-            new String[] {
-                "Unknown Redis command", "the server lacks or has renamed a command; docs/redis.md lists those needed"
-            },
+            new String[] {"unknown command", "the server lacks or has renamed a command; locks need " + COMMANDS},
+            new String[] {"Unknown Redis command", "the server lacks or has renamed a command; locks need " + COMMANDS},
             new String[] {"CROSSSLOT", CLUSTER_NODE},
             new String[] {"MOVED ", CLUSTER_NODE});
 
@@ -78,6 +81,9 @@ public final class RedisFailures {
             "can't run",
             "unknown command",
             "Unknown Redis command");
+
+    private static final List<String> DENIED = List.of(
+            "NOPERM", "permissions to run", "can't run", "can't access", "unknown command", "Unknown Redis command");
 
     /** Makes the exceptions of the lock API. */
     public static final FailureTranslator TRANSLATOR = new FailureTranslator("Redis", RedisFailures::remedy);
@@ -110,10 +116,16 @@ public final class RedisFailures {
                     ? new Remedy.Configuration("the server does not speak TLS", "write redis://, or its TLS port")
                     : new Remedy.Configuration(
                             "the TLS handshake failed: " + said,
-                            "check the server's certificate, its host name and the trust store");
+                            "check the server's certificate, its host name and the authorities that are trusted; ?ca= names the file of a private one");
         }
         String remedy = refusal(cause);
         return remedy == null ? null : new Remedy.Configuration("Redis refuses it: " + said, remedy);
+    }
+
+    /** Returns whether the server refuses because of the user's rights, or for lack of a script or a command. */
+    public static boolean isDenied(Throwable failure) {
+        String refused = refused(failure);
+        return DENIED.stream().anyMatch(refused::contains);
     }
 
     /** Returns whether the server repeats this refusal until the user has fixed something. */

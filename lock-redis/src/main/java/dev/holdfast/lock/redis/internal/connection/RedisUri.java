@@ -8,14 +8,15 @@ import java.util.Locale;
 import java.util.Set;
 
 /**
- * An address, read: {@code redis[s]://[[user:]password@]host[:port][/database][?clientName=…&verifyPeer=…]}, the same with a group
+ * An address, read: {@code redis[s]://[[user:]password@]host[:port][/database][?clientName=…&verifyPeer=…&ca=…&cert=…&key=…]}, the same with a group
  * behind a hash sign for {@code redis[s]-sentinel://}, and without a database for {@code redis[s]-cluster://}. Valkey's schemes
  * ({@code valkey://}, {@code valkeys://} and so on) are the same.
  *
  * @param cluster whether the servers are seeds of a cluster
  * @param servers one server, one group that Sentinel watches, or the seeds of a cluster
+ * @param files of TLS
  */
-public record RedisUri(boolean cluster, List<RedisURI> servers) {
+public record RedisUri(boolean cluster, List<RedisURI> servers, TlsFiles files) {
     public static final Set<String> SCHEMES = Set.of(
             "redis",
             "rediss",
@@ -31,7 +32,7 @@ public record RedisUri(boolean cluster, List<RedisURI> servers) {
             "valkeys-cluster");
 
     private static final int SENTINEL_PORT = 26_379;
-    private static final Set<String> PARAMETERS = Set.of("clientName", "verifyPeer");
+    private static final Set<String> PARAMETERS = Set.of("clientName", "verifyPeer", "ca", "cert", "key");
 
     static RedisUri parse(String text) {
         LockUri uri = LockUri.parse(text, PARAMETERS);
@@ -41,7 +42,7 @@ public record RedisUri(boolean cluster, List<RedisURI> servers) {
         boolean cluster = uri.scheme().endsWith("-cluster");
         boolean sentinel = uri.scheme().endsWith("-sentinel");
         if (sentinel) {
-            return new RedisUri(false, List.of(group(uri)));
+            return new RedisUri(false, List.of(group(uri)), files(uri));
         }
         uri.refuseFragment();
         if (!cluster && uri.hosts().size() > 1) {
@@ -57,7 +58,18 @@ public record RedisUri(boolean cluster, List<RedisURI> servers) {
                                         .withPort(host.portOr(RedisURI.DEFAULT_REDIS_PORT)),
                                 uri,
                                 !cluster))
-                        .toList());
+                        .toList(),
+                files(uri));
+    }
+
+    private static TlsFiles files(LockUri uri) {
+        if (uri.parameter("cert").isPresent() != uri.parameter("key").isPresent()) {
+            throw uri.malformed("cert and key must be given together");
+        }
+        return new TlsFiles(
+                uri.parameter("ca").orElse(null),
+                uri.parameter("cert").orElse(null),
+                uri.parameter("key").orElse(null));
     }
 
     private static RedisURI group(LockUri uri) {
@@ -81,7 +93,8 @@ public record RedisUri(boolean cluster, List<RedisURI> servers) {
         boolean tls = uri.scheme().matches("(rediss|valkeys)(-.*)?");
         builder.withSsl(tls);
         if (!tls) {
-            uri.refuseWithoutTls(uri.scheme().replaceFirst("^(redis|valkey)", "$1s") + "://", "verifyPeer");
+            uri.refuseWithoutTls(
+                    uri.scheme().replaceFirst("^(redis|valkey)", "$1s") + "://", "verifyPeer", "ca", "cert", "key");
         }
         uri.parameter("verifyPeer").ifPresent(mode -> builder.withVerifyPeer(verifyMode(uri, mode)));
         uri.parameter("clientName").ifPresent(builder::withClientName);

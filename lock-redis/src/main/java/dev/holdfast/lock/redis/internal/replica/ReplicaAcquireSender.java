@@ -40,6 +40,7 @@ public final class ReplicaAcquireSender implements AcquireSender {
     private final long memoryMillis;
     private final AttemptGenerations rounds = new AttemptGenerations();
     private final Timeouts timeouts = new Timeouts();
+    private final DegradedGrants degraded = new DegradedGrants();
     private final ReentrantLock lock = new ReentrantLock();
     private final Queue<ReplicaLane> free = new ArrayDeque<>();
     private final Set<ReplicaJob> waiting = new LinkedHashSet<>();
@@ -142,10 +143,7 @@ public final class ReplicaAcquireSender implements AcquireSender {
                         : replicas + " of " + wanted.replicas() + " replicas acknowledged the grant")
                 + " within " + wanted.timeoutMillis() + " ms";
         if (wanted.policy() == ReplicaPolicy.DEGRADE) {
-            LOG.warn(
-                    "lock key '{}': {}; granted all the same, a failover now may lose it; look after the replicas",
-                    job.lockKey(),
-                    seen);
+            degraded.note(job.lockKey(), seen);
             grant(job, grant, answer);
             return;
         }
@@ -256,6 +254,7 @@ public final class ReplicaAcquireSender implements AcquireSender {
             lock.unlock();
         }
         open.forEach(ReplicaLane::close);
+        degraded.sumUp();
         unanswered.forEach(job -> job.reply()
                 .completeExceptionally(
                         new LockUnavailableException("the client was closed before the attempt was sent")));

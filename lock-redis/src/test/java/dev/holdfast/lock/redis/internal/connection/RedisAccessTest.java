@@ -8,6 +8,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.redis.Attempts;
@@ -130,8 +132,7 @@ final class RedisAccessTest {
     void malformedUri_neverRepeatsThePassword() {
         for (String uri : List.of(
                 "redis://:" + CANARY + "@", "redis-cluster://:" + CANARY + "@:x", "redis-sentinel://" + CANARY)) {
-            assertThatThrownBy(
-                            () -> new RedisLockProvider().connect(uri, dev.holdfast.lock.LockClientOptions.defaults()))
+            assertThatThrownBy(() -> new RedisLockProvider().connect(uri, LockClientOptions.defaults()))
                     .satisfies(e -> assertThat(trace(e)).doesNotContain(CANARY));
         }
     }
@@ -281,6 +282,54 @@ final class RedisAccessTest {
             assertThatThrownBy(() -> RedisInternals.backend(RedisLocks.builder(client)))
                     .isInstanceOf(LockConfigurationException.class)
                     .hasMessageContaining("certificate");
+        }
+    }
+
+    @Test
+    void tls_filesOfTheAddress_areTheAuthorityAndTheClientsCertificate(@TempDir Path folder) throws Exception {
+        SelfSignedCertificate.make(folder, "own", "DNS:localhost,IP:127.0.0.1");
+        Path certificate = folder.resolve("own.pem");
+        Path key = folder.resolve("own.key");
+        try (RedisServer server = RedisServer.startTls(certificate, key)) {
+            String trusting = "rediss://localhost:" + server.tlsPort() + "?ca=" + certificate;
+            try (LockBackend backend = backend(trusting)) {
+                pair(backend);
+            }
+            server.command("CONFIG", "SET", "tls-auth-clients", "yes");
+            assertThatThrownBy(() -> backend(trusting).close())
+                    .as("without a certificate")
+                    .isNotNull();
+            try (LockBackend backend = backend(trusting + "&cert=" + certificate + "&key=" + key)) {
+                pair(backend);
+            }
+            for (String wrong :
+                    List.of("ca=" + key, "ca=" + folder.resolve("none.pem"), "cert=" + key + "&key=" + key)) {
+                assertThatThrownBy(() -> backend("rediss://localhost:" + server.tlsPort() + "?" + wrong))
+                        .isInstanceOf(LockConfigurationException.class)
+                        .hasMessageContaining("check the PEM files");
+            }
+        }
+    }
+
+    @Test
+    void userWithoutRights_cannotConnect_andGetsTheLineToRun() throws Exception {
+        try (RedisServer server = RedisServer.start()) {
+            List<String> words = new ArrayList<>(List.of("ACL", "SETUSER", "locks", "on", ">" + CANARY));
+            words.addAll(Permissions.documented());
+            String uri = "redis://locks:" + CANARY + "@" + server.host() + ":" + server.port();
+            for (String missing : List.of("-evalsha", "-get", "resetkeys")) {
+                server.command(words.toArray(String[]::new));
+                server.command("ACL", "SETUSER", "locks", missing);
+                assertThatThrownBy(() -> new RedisLockProvider().connect(uri, LockClientOptions.defaults()))
+                        .as(missing)
+                        .isInstanceOf(LockConfigurationException.class)
+                        .hasMessageContaining("ACL SETUSER <user> ~holdfast:{* &holdfast:c:* +evalsha");
+            }
+            server.command(words.toArray(String[]::new));
+            server.command("ACL", "SETUSER", "locks", "-set");
+            try (LockClient client = new RedisLockProvider().connect(uri, LockClientOptions.defaults())) {
+                assertThatThrownBy(() -> client.lock("n").acquire()).hasMessageContaining("run: ACL SETUSER <user> ");
+            }
         }
     }
 

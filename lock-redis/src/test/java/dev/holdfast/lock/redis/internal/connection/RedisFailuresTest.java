@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.redis.Permissions;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisConnectionException;
 import io.lettuce.core.RedisNoScriptException;
@@ -33,9 +34,11 @@ final class RedisFailuresTest {
                 "ERR invalid password|check the password",
                 "ERR AUTH <password> called without any password configured|remove it from the URI",
                 "NOPERM User x has no permissions to run the 'eval' command|RedisLocks.scripts()",
-                "NOPERM User x has no permissions|commands, keys and channels",
+                "NOPERM User x has no permissions|run: ACL SETUSER <user> ~holdfast:{* &holdfast:c:* +evalsha",
+                "ERR The user executing the script can't run this command or subcommand|run: ACL SETUSER <user>",
                 "NOTOKEN holdfast:{n}|find out who wrote it",
-                "ERR can't access one of the keys|keys and channels",
+                "ERR can't access one of the keys|run: ACL SETUSER <user> ~holdfast:{*",
+                "NOPERM User x has no permissions to run the 'scan' command|only listings need it; run: ACL SETUSER <user> +scan",
                 "ERR DB index is out of range|choose another number",
                 "ERR invalid DB index|choose another number",
                 "ERR This instance has cluster support disabled|write redis:// for it",
@@ -54,6 +57,18 @@ final class RedisFailuresTest {
                 .hasMessageContaining("Redis refuses it: " + said)
                 .hasMessageContaining(remedy);
         assertThat(RedisFailures.isRefusal(says(said))).isTrue();
+    }
+
+    /** The message has the line that the page has, whose sufficiency another test shows. */
+    @Test
+    void missingRight_isToldWithTheDocumentedLine() throws Exception {
+        String told =
+                RedisFailures.TRANSLATOR.translate("", says("NOPERM User x")).getMessage();
+        for (String right : Permissions.ofCluster()) {
+            if (!List.of("resetkeys", "resetchannels", "-@all", "+scan").contains(right)) {
+                assertThat(told).contains(" " + right);
+            }
+        }
     }
 
     @Test

@@ -100,6 +100,8 @@ final class RedisUriTest {
         "redis-cluster://h#group, #",
         "'valkeys://h,i', valkeys-cluster://",
         "rediss://h?verifyPeer=, verifyPeer",
+        "redis://h?ca=/x, rediss://",
+        "rediss://h?cert=/x, cert and key",
         "redis://:@h, password",
         "redis://@h, password",
         "redis://me:@h, password"
@@ -109,6 +111,16 @@ final class RedisUriTest {
                 .isThrownBy(() -> RedisUri.parse(uri))
                 .withMessageContaining(named)
                 .withMessageNotContaining("CANARY");
+    }
+
+    @Test
+    void parse_filesOfTls_areThoseOfTheAddress() {
+        assertThat(RedisUri.parse("rediss-cluster://h,i?ca=/a.pem&cert=/c.pem&key=/k.pem")
+                        .files())
+                .isEqualTo(new TlsFiles("/a.pem", "/c.pem", "/k.pem"));
+        assertThat(RedisUri.parse("rediss-sentinel://h?ca=/a.pem#g").files())
+                .isEqualTo(new TlsFiles("/a.pem", null, null));
+        assertThat(RedisUri.parse("rediss://h").files()).isEqualTo(TlsFiles.NONE);
     }
 
     @Test

@@ -66,6 +66,7 @@ final class ReplicaGrantsTest extends ScriptedReplicas {
             CompletableFuture<List<Object>> granted = granting.tryAcquire(attempt(1), TIMEOUT_MILLIS);
             answer(1, replicas);
             assertThat(failure(granted)).isEqualTo("granted [1, 77, 0, 0]");
+            awaiting().until(() -> !log.ours().isEmpty());
             assertThat(log.ours())
                     .singleElement()
                     .asString()
