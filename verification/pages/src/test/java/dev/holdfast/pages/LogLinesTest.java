@@ -80,6 +80,7 @@ class LogLinesTest {
         List<Path> found = new ArrayList<>();
         for (String module : List.of(
                 "lock-api",
+                "lock-memory",
                 "lock-jdbc",
                 "lock-redis",
                 "lock-etcd",
