@@ -65,7 +65,8 @@ public interface DistributedLock extends Lock {
      * Acquires the lock for the calling thread, waiting until it succeeds. An interrupt does not end the wait; the interrupt
      * flag is restored before the method returns.
      *
-     * @throws LeaseLostException if this thread still has {@code lock} holds on a lease that was lost
+     * @throws LeaseLostException if this thread still has {@code lock} holds on a lease that was lost; it must call {@link
+     *     #unlock()} first
      * @throws LockUnavailableException if the store gave no answer for {@link LockClientOptions#unavailableTimeout()}
      * @throws LockConfigurationException if the store refuses the request permanently
      * @throws LockClosedException if the client is closed, or is closed during the wait
@@ -77,7 +78,8 @@ public interface DistributedLock extends Lock {
      * Acquires the lock for the calling thread, waiting until it is available or the thread is interrupted.
      *
      * @throws InterruptedException if the thread is interrupted before or while waiting; nothing is left on the server
-     * @throws LeaseLostException if this thread still has {@code lock} holds on a lease that was lost
+     * @throws LeaseLostException if this thread still has {@code lock} holds on a lease that was lost; it must call {@link
+     *     #unlock()} first
      * @throws LockUnavailableException if the store gave no answer for {@link LockClientOptions#unavailableTimeout()}
      * @throws LockConfigurationException if the store refuses the request permanently
      * @throws LockClosedException if the client is closed, or is closed during the wait
@@ -90,7 +92,8 @@ public interface DistributedLock extends Lock {
      * already holds or awaits the lock.
      *
      * @return true if the lock was acquired; false if another holder has it, which may be stale on return
-     * @throws LeaseLostException if this thread still has {@code lock} holds on a lease that was lost
+     * @throws LeaseLostException if this thread still has {@code lock} holds on a lease that was lost; it must call {@link
+     *     #unlock()} first
      * @throws LockUnavailableException if the store gave no answer within {@link LockClientOptions#requestTimeout()}
      * @throws LockConfigurationException if the store refuses the request permanently
      * @throws LockClosedException if the client is closed
@@ -106,7 +109,8 @@ public interface DistributedLock extends Lock {
      * @param unit the unit of {@code time}
      * @return true if the lock was acquired; false if others held it for the whole wait
      * @throws InterruptedException if the thread is interrupted before or while waiting; nothing is left on the server
-     * @throws LeaseLostException if this thread still has {@code lock} holds on a lease that was lost
+     * @throws LeaseLostException if this thread still has {@code lock} holds on a lease that was lost; it must call {@link
+     *     #unlock()} first
      * @throws LockUnavailableException if the store gave no answer in that time or, if that is longer, in
      *     {@link LockClientOptions#requestTimeout()}
      * @throws LockConfigurationException if the store refuses the request permanently
@@ -237,12 +241,21 @@ public interface DistributedLock extends Lock {
     Optional<Lease> held();
 
     /**
-     * Returns whether the calling thread has a hold by {@code lock} whose lease is valid. A {@link Lease} that it acquired
-     * does not count; use {@link Lease#isValid()} for that.
+     * Returns whether the calling thread has a hold by {@code lock} to end with {@link #unlock()}, as {@link
+     * java.util.concurrent.locks.ReentrantLock#isHeldByCurrentThread()} does. It stays true after the lease was lost and while it is
+     * in doubt, until the last {@code unlock}. Whether the lease is valid is the question of {@link #held()} and {@link
+     * Lease#isValid()}. A {@link Lease} that the thread acquired does not count.
      *
-     * @return true if so, by this process's clock; may be stale on return
+     * @return true if the thread has to call {@code unlock}
      */
     boolean isHeldByCurrentThread();
+
+    /**
+     * Returns how many {@code lock} holds the calling thread has to end with {@link #unlock()}, lost ones included.
+     *
+     * @return the number of holds; zero if it has none
+     */
+    int holdCount();
 
     /**
      * Not supported: a condition would need a separate queue in every store.

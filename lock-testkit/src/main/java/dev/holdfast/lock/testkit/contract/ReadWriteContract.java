@@ -343,7 +343,7 @@ public abstract class ReadWriteContract extends ClientGroup {
 
         awaitLoss(lease);
         awaitLoss(read.held().orElseThrow());
-        assertThat(read.isHeldByCurrentThread()).isFalse();
+        assertThat(read.isHeldByCurrentThread()).as("a hold to unlock").isTrue();
         assertThatThrownBy(read::lock).as("re-entry").isInstanceOf(LeaseLostException.class);
         assertThatThrownBy(lease::close).isInstanceOf(LeaseLostException.class);
         actor().call(() -> reading(first(), name).acquire(PATIENCE)).close();

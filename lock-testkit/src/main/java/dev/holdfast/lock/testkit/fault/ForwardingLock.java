@@ -100,4 +100,9 @@ public class ForwardingLock implements DistributedLock {
     public boolean isHeldByCurrentThread() {
         return delegate.isHeldByCurrentThread();
     }
+
+    @Override
+    public int holdCount() {
+        return delegate.holdCount();
+    }
 }

@@ -124,8 +124,13 @@ final class EngineLock implements DistributedLock {
 
     @Override
     public boolean isHeldByCurrentThread() {
+        return holdCount() > 0;
+    }
+
+    @Override
+    public int holdCount() {
         LockEntry entry = find();
-        return entry != null && entry.heldLock().isHeldBy(Thread.currentThread(), isReadingWithin(entry));
+        return entry == null ? 0 : entry.holds().holdCount(Thread.currentThread(), isReadingWithin(entry));
     }
 
     @Override

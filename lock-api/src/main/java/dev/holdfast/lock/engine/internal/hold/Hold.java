@@ -160,7 +160,12 @@ public final class Hold {
 
     /** Whether there is a hold of that kind. */
     public boolean hasHolds(boolean reading) {
-        return (reading ? reads : holds) > 0;
+        return count(reading) > 0;
+    }
+
+    /** The number of holds of that kind. */
+    public int count(boolean reading) {
+        return reading ? reads : holds;
     }
 
     /** The owner thread, if the owner is a thread that still exists. */
@@ -235,10 +240,19 @@ public final class Hold {
     }
 
     public LeaseLostException lostException() {
+        return lostException("stop writing, or check the token");
+    }
+
+    /** The exception of a thread that requests the lock again and has not ended its lost hold. */
+    public LeaseLostException notEndedException() {
+        return lostException("this thread has not ended that hold: call unlock() first, once for each lock()");
+    }
+
+    private LeaseLostException lostException(String remedy) {
         Loss known = Objects.requireNonNullElse(loss, Loss.UNKNOWN);
         return new LeaseLostException(
-                "lock '" + name() + "' (token " + token + "): lease lost (" + known.reason + "), " + known.detail
-                        + "; stop writing, or check the token",
+                "lock '" + name() + "' (token " + token + "): lease lost (" + known.reason + "), " + known.detail + "; "
+                        + remedy,
                 known.reason,
                 token,
                 null);

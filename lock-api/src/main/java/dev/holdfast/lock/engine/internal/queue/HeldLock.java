@@ -138,23 +138,6 @@ public final class HeldLock implements RenewalListener {
                 held.heldGrant.grant.demand());
     }
 
-    /**
-     * Whether a thread has a {@code lock} hold that it may rely on. A transition.
-     *
-     * @param reading whether a read hold under the thread's exclusive lock is meant
-     */
-    public boolean isHeldBy(Thread thread, boolean reading) {
-        return mutex().test(() -> {
-            HeldGrant current = heldGrant;
-            Hold mine = holdOf(thread);
-            return current != null
-                    && mine != null
-                    && mine.hasHolds(reading)
-                    && !current.isDoubted()
-                    && current.remainingNanos(engine().ticker()) > 0;
-        });
-    }
-
     // ---- renewing
 
     @Override

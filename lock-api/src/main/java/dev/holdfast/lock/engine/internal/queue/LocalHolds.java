@@ -110,7 +110,7 @@ public final class LocalHolds implements Hold.Lock {
         }
         Hold unnoticed = waiter.asLease ? null : losses.find(waiter.thread());
         if (unnoticed != null) {
-            entry.queue().fail(waiter, unnoticed.lostException());
+            entry.queue().fail(waiter, unnoticed.notEndedException());
         }
         return unnoticed != null;
     }
@@ -207,6 +207,14 @@ public final class LocalHolds implements Hold.Lock {
         return mutex().<@Nullable Hold>get(() -> {
             Hold mine = holdOf(thread);
             return mine != null && mine.hasHolds(reading) ? mine : null;
+        });
+    }
+
+    /** The number of {@code lock} holds of a thread that it has not ended, lost ones included. A transition. */
+    public int holdCount(Thread thread, boolean reading) {
+        return mutex().get(() -> {
+            Hold mine = holdOf(thread);
+            return mine == null ? 0 : mine.count(reading);
         });
     }
 

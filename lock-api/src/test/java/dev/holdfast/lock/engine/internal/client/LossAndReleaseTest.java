@@ -70,21 +70,24 @@ class LossAndReleaseTest {
     }
 
     @Test
-    void heldByThread_isWhatMayBeReliedUpon() {
+    void heldByThread_isAHoldToUnlock_inDoubtAndAfterALossToo() {
         DistributedLock lock = virtual.client.lock("n");
         assertThat(lock.isHeldByCurrentThread()).isFalse();
         lock.lock();
         assertThat(lock.isHeldByCurrentThread()).isTrue();
-        assertThat(Objects.requireNonNull(virtual.client.entries().find("n"))
-                        .heldLock()
-                        .isHeldBy(new Thread(() -> {}), false))
-                .isFalse();
         virtual.client.entries().suspect(virtual.grantHere("n"), "on purpose");
-        assertThat(lock.isHeldByCurrentThread()).as("suspect").isFalse();
+        Lease held = lock.held().orElseThrow();
+        assertThat(lock.isHeldByCurrentThread()).as("suspect").isTrue();
+        assertThat(held.isValid()).as("suspect").isFalse();
         virtual.pass(1_000_000);
-        assertThat(lock.isHeldByCurrentThread()).as("confirmed").isTrue();
+        assertThat(held.isValid()).as("confirmed").isTrue();
         virtual.machine.jumpWallClock(20_000);
-        assertThat(lock.isHeldByCurrentThread()).as("ended").isFalse();
+        assertThat(held.isValid()).as("ended").isFalse();
+        assertThat(lock.isHeldByCurrentThread()).as("ended").isTrue();
+        assertThat(lock.holdCount()).isEqualTo(1);
+        assertThatThrownBy(lock::unlock).isInstanceOf(LeaseLostException.class);
+        assertThat(lock.isHeldByCurrentThread()).isFalse();
+        assertThat(lock.holdCount()).isZero();
     }
 
     @ParameterizedTest

@@ -51,10 +51,10 @@ class EndedLeaseTest {
     void lock_reenteredInDoubt_returnsWhenTheStoreHasConfirmed() {
         lock.lock();
         virtual.client.entries().suspect(virtual.grantHere("n"), "on purpose");
-        assertThat(lock.isHeldByCurrentThread()).isFalse();
+        assertThat(lock.held().orElseThrow().isValid()).isFalse();
 
         lock.lock();
-        assertThat(lock.isHeldByCurrentThread()).isTrue();
+        assertThat(lock.held().orElseThrow().isValid()).isTrue();
         lock.unlock();
         lock.unlock();
     }

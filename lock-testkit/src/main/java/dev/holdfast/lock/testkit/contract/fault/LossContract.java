@@ -79,13 +79,19 @@ public abstract class LossContract extends ClientGroup {
         fixture().expire(name);
         LossReason reason = awaitLoss(held);
 
-        assertThat(lock.isHeldByCurrentThread()).isFalse();
+        assertThat(lock.isHeldByCurrentThread())
+                .as("whether the thread has a hold to unlock")
+                .isTrue();
+        assertThat(lock.holdCount()).isEqualTo(2);
         assertThat(held.isValid()).isFalse();
         assertThat(lock.held().orElseThrow().token())
                 .as("the lost hold is still shown")
                 .isEqualTo(held.token());
         assertThatThrownBy(lock::lock).as("re-entry").isInstanceOf(LeaseLostException.class);
-        assertThatThrownBy(lock::tryLock).as("re-entry").isInstanceOf(LeaseLostException.class);
+        assertThatThrownBy(lock::tryLock)
+                .as("re-entry")
+                .isInstanceOf(LeaseLostException.class)
+                .hasMessageContaining("call unlock() first");
         assertThatThrownBy(() -> held.ensure(Duration.ofMillis(1))).isInstanceOf(LeaseLostException.class);
         for (int i = 0; i < 2; i++) {
             assertThatThrownBy(lock::unlock).as("unlock").isInstanceOfSatisfying(LeaseLostException.class, e -> {
@@ -96,6 +102,7 @@ public abstract class LossContract extends ClientGroup {
         }
         assertThatThrownBy(lock::unlock).as("third unlock").isInstanceOf(IllegalMonitorStateException.class);
         assertThat(lock.held()).isEmpty();
+        assertThat(lock.isHeldByCurrentThread()).isFalse();
 
         lock.lock();
         assertThat(lock.held().orElseThrow().token()).isGreaterThan(held.token());

@@ -240,7 +240,9 @@ public abstract class ShutdownContract extends ClientGroup {
         lock.lock();
         own.close();
 
-        assertThat(lock.isHeldByCurrentThread()).isFalse();
+        assertThat(lock.held().orElseThrow().isValid()).isFalse();
+        assertThat(lock.isHeldByCurrentThread()).as("a hold to unlock").isTrue();
         assertThatThrownBy(lock::unlock).isInstanceOf(LockException.class).hasMessageContaining("closed");
+        assertThat(lock.isHeldByCurrentThread()).isFalse();
     }
 }
