@@ -150,6 +150,9 @@ public final class LocalHolds implements Hold.Lock {
         Hold hold = new Hold(current, this, now, waiter.requester, !waiter.asLease, waiter.thread() == null);
         hold.interruptOnLoss = waiter.options.interruptOnLoss();
         current.beginHold(waiter.options, now);
+        if (handedOff && waiter.options.maxHold().isPresent()) { // it may end before the next run
+            mutex().afterUnlock(() -> engine().renewals().scheduleNextRun(current));
+        }
         heldLock.begin(current, hold);
         waiter.hold = hold;
         entry.queue().decide(waiter, Waiter.State.GRANTED);

@@ -121,6 +121,22 @@ class HandOffTest {
     }
 
     @Test
+    void maxHold_afterAHandOffFromAHoldWithoutOne_endsInTime() {
+        LockOptions bounded =
+                LockOptions.builder().maxHold(Duration.ofMillis(300)).build();
+        Virtual virtual = virtual(patient());
+        Hold held = virtual.hold("n", PLAIN);
+        AsyncWaiter waiter = virtual.submit("n", bounded, Waiter.FOREVER);
+        virtual.end(held);
+        Hold granted = Objects.requireNonNull(waiter.hold);
+        assertThat(granted.heldGrant).isSameAs(held.heldGrant);
+
+        virtual.pass(301_000_000);
+
+        assertThat(granted.lossReason()).isEqualTo(LossReason.MAX_HOLD);
+    }
+
+    @Test
     void handOffs_areNoMoreThanTheLimit() {
         Virtual virtual = virtual(patient().handOffLimit(2));
         Hold held = virtual.hold("n", PLAIN);
