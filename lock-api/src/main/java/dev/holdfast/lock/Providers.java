@@ -3,10 +3,12 @@ package dev.holdfast.lock;
 import dev.holdfast.lock.text.Libraries;
 import dev.holdfast.lock.text.Scheme;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
+import java.util.Set;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
@@ -34,24 +36,46 @@ final class Providers {
     }
 
     static LockProvider select(String uri) {
-        return select(uri, ServiceLoader.load(LockProvider.class));
+        ClassLoader own = Providers.class.getClassLoader();
+        ClassLoader context = Thread.currentThread().getContextClassLoader();
+        ServiceLoader<LockProvider> first = ServiceLoader.load(LockProvider.class, own);
+        return context == null || context == own
+                ? select(uri, first)
+                : selectFrom(uri, List.of(first, ServiceLoader.load(LockProvider.class, context)));
     }
 
     static LockProvider select(String uri, Iterable<LockProvider> providers) {
+        return selectFrom(uri, List.of(providers));
+    }
+
+    /**
+     * Selects the provider of a URI.
+     *
+     * @param sources the providers as this library's own loader finds them, and as the caller's context loader does. A thread of the
+     *     common pool has a context loader that does not see the libraries of a fat jar or of a web application.
+     */
+    private static LockProvider selectFrom(String uri, List<? extends Iterable<LockProvider>> sources) {
         String scheme = Scheme.of(uri);
         TreeSet<String> found = new TreeSet<>();
         List<LockProvider> serving = new ArrayList<>();
         List<ServiceConfigurationError> broken = new ArrayList<>();
-        Iterator<LockProvider> each = providers.iterator();
-        for (LockProvider provider = next(each, broken); provider != null; provider = next(each, broken)) {
-            try {
-                found.addAll(provider.schemes());
-                if (provider.schemes().contains(scheme)) {
-                    serving.add(provider);
+        Set<String> seen = new HashSet<>();
+        for (Iterable<LockProvider> source : sources) {
+            Set<String> seenHere = new HashSet<>();
+            Iterator<LockProvider> each = source.iterator();
+            for (LockProvider provider = next(each, broken); provider != null; provider = next(each, broken)) {
+                seenHere.add(provider.getClass().getName());
+                try {
+                    found.addAll(provider.schemes());
+                    if (provider.schemes().contains(scheme)
+                            && !seen.contains(provider.getClass().getName())) {
+                        serving.add(provider);
+                    }
+                } catch (LinkageError e) {
+                    broken.add(unlinked(provider.getClass(), e));
                 }
-            } catch (LinkageError e) {
-                broken.add(unlinked(provider.getClass(), e));
             }
+            seen.addAll(seenHere);
         }
         if (serving.size() > 1) {
             throw new LockConfigurationException("several lock providers serve the URI scheme '" + scheme + "': "

@@ -17,8 +17,12 @@ import java.net.SocketTimeoutException;
 import java.sql.Driver;
 import java.sql.DriverManager;
 import java.sql.SQLException;
+import java.util.Arrays;
+import java.util.Iterator;
 import java.util.Map;
 import java.util.Properties;
+import java.util.ServiceConfigurationError;
+import java.util.ServiceLoader;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
@@ -34,6 +38,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class OwnPool implements AutoCloseable {
     private static final long MIN_MILLIS = 250;
+    private static final int MAX_BROKEN_DRIVERS = 100;
     private static final long MAX_VALIDATION_MILLIS = 1_000;
     private static final String SOCKET_FACTORY = "socketFactory";
 
@@ -140,6 +145,10 @@ final class OwnPool implements AutoCloseable {
         try {
             return DriverManager.getDriver(url);
         } catch (SQLException e) {
+            Driver unregistered = unregisteredDriver(url);
+            if (unregistered != null) {
+                return unregistered;
+            }
             throw new LockConfigurationException("no JDBC driver on the class path accepts URLs of jdbc:"
                     + address.kind() + ":, or the URL is malformed; add the database's driver and check the URL"
                     + (address.kind().equals("mysql")
@@ -147,6 +156,31 @@ final class OwnPool implements AutoCloseable {
                                     + JdbcAddress.PERMIT_MYSQL
                             : ""));
         }
+    }
+
+    /**
+     * Finds a driver that {@link DriverManager} does not have: it registers those that the context loader of its first caller in
+     * this JVM sees, which are not those of a second web application.
+     */
+    private static @Nullable Driver unregisteredDriver(String url) {
+        for (ClassLoader loader : Arrays.asList(
+                OwnPool.class.getClassLoader(), Thread.currentThread().getContextClassLoader())) {
+            Iterator<Driver> drivers = ServiceLoader.load(Driver.class, loader).iterator();
+            for (int broken = 0; broken < MAX_BROKEN_DRIVERS; ) {
+                try {
+                    if (!drivers.hasNext()) {
+                        break;
+                    }
+                    Driver driver = drivers.next();
+                    if (driver.acceptsURL(url)) {
+                        return driver;
+                    }
+                } catch (ServiceConfigurationError | LinkageError | SQLException unusable) {
+                    broken++; // another driver may accept the URL
+                }
+            }
+        }
+        return null;
     }
 
     private static HikariDataSource connect(HikariConfig config) throws SQLException {
