@@ -36,7 +36,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The path is the start of all keys, by default {@code holdfast/}. Parameters: {@code lock-delay} (as {@code 15s} or
  * {@code 0s}; see {@link ConsulLocks.Builder#lockDelay}), {@code session-ttl-min} (see {@link
- * ConsulLocks.Builder#sessionTtlMin}), and with TLS {@code ca} (a PEM file with the certificates to trust instead of
+ * ConsulLocks.Builder#sessionTtlMin}), {@code dc} (see {@link ConsulLocks.Builder#datacenter}), and with TLS {@code ca} (a PEM file with the certificates to trust instead of
  * the platform's), {@code cert} and {@code key} (PEM files with this client's own certificate and PKCS#8 key).
  */
 public final class ConsulLockProvider implements LockProvider {
@@ -65,7 +65,10 @@ public final class ConsulLockProvider implements LockProvider {
         Optional<Duration> sessionTtlMin = address.time("session-ttl-min");
         OwnHttpClient own = new OwnHttpClient(options.requestTimeout(), tls(address));
         String token = address.token();
-        ConsulConnection connection = own.to(address.agents(), token == null ? null : () -> token);
+        ConsulConnection connection = own.to(
+                address.agents(),
+                token == null ? null : () -> token,
+                address.parameter("dc").orElse(null));
         try {
             ConsulLocks.Builder builder =
                     ConsulLocks.builder(connection).options(options).prefix(prefix);

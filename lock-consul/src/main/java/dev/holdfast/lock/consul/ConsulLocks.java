@@ -7,6 +7,7 @@ import dev.holdfast.lock.consul.internal.http.ConsulConnection;
 import dev.holdfast.lock.consul.internal.session.ConsulKeys;
 import dev.holdfast.lock.engine.LockEngine;
 import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.text.Printable;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.time.Duration;
@@ -74,12 +75,14 @@ public final class ConsulLocks {
         private @Nullable Supplier<String> token;
         private @Nullable LockClientOptions options;
         private @Nullable String prefix;
+        private @Nullable String datacenter;
         private @Nullable Duration lockDelay;
         private @Nullable Duration sessionTtlMin;
 
         private Builder(ConsulConnection connection) {
             this.connection = connection;
             this.token = connection.token();
+            this.datacenter = connection.datacenter();
         }
 
         /**
@@ -123,6 +126,25 @@ public final class ConsulLocks {
          */
         public Builder prefix(String prefix) {
             this.prefix = once("prefix", this.prefix, new ConsulKeys(prefix).prefix());
+            return this;
+        }
+
+        /**
+         * Sets the datacenter whose locks are meant; by default that of the agent. Each datacenter has locks of its own,
+         * so an agent of another one would grant a lock that is held here. With a name, such an agent refuses.
+         *
+         * @param datacenter the name of the agents' datacenter: 1 to 128 characters of {@code A-Z a-z 0-9 _ -}
+         * @return this
+         * @throws IllegalArgumentException if it has others
+         * @throws IllegalStateException if already set
+         */
+        public Builder datacenter(String datacenter) {
+            Objects.requireNonNull(datacenter, "datacenter must not be null");
+            if (!ConsulConnection.isDatacenter(datacenter)) {
+                throw new IllegalArgumentException("datacenter '" + Printable.of(datacenter)
+                        + "' does not have 1 to 128 characters of A-Z a-z 0-9 _ -");
+            }
+            this.datacenter = once("datacenter", this.datacenter, datacenter);
             return this;
         }
 
@@ -187,6 +209,7 @@ public final class ConsulLocks {
                             connection.renewals(),
                             connection.agents(),
                             token,
+                            datacenter,
                             connection.closer()),
                     new ConsulKeys(prefix == null ? DEFAULT_PREFIX : prefix),
                     sessionTtlMin == null ? DEFAULT_SESSION_TTL_MIN : sessionTtlMin,

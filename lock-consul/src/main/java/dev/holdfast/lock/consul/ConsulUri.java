@@ -1,5 +1,6 @@
 package dev.holdfast.lock.consul;
 
+import dev.holdfast.lock.consul.internal.http.ConsulConnection;
 import dev.holdfast.lock.consul.internal.session.ConsulKeys;
 import dev.holdfast.lock.spi.support.ConnectDiagnosis;
 import dev.holdfast.lock.spi.support.LockUri;
@@ -18,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param uri its parts
  */
 record ConsulUri(LockUri uri) {
-    private static final Set<String> PARAMETERS = Set.of("lock-delay", "session-ttl-min", "ca", "cert", "key");
+    private static final Set<String> PARAMETERS = Set.of("lock-delay", "session-ttl-min", "dc", "ca", "cert", "key");
     private static final int PORT = 8500;
     private static final int TLS_PORT = 8501;
     private static final Pattern TIME = Pattern.compile("(\\d{1,9})(ms|s)");
@@ -39,6 +40,13 @@ record ConsulUri(LockUri uri) {
         ConsulUri address = new ConsulUri(uri);
         if (!address.tls()) {
             uri.refuseWithoutTls("consuls://", "ca", "cert", "key");
+        }
+        if (address.agents().stream().anyMatch(agent -> agent.getHost() == null)) {
+            throw uri.malformed("a host is not one that URLs can have, such as one with an underscore;"
+                    + " write its IP address, or give it another name");
+        }
+        if (uri.parameter("dc").filter(dc -> !ConsulConnection.isDatacenter(dc)).isPresent()) {
+            throw uri.malformed("parameter 'dc' is not the name of a datacenter");
         }
         if (uri.parameter("cert").isPresent() != uri.parameter("key").isPresent()) {
             throw uri.malformed("cert and key must be given together");

@@ -62,7 +62,7 @@ public final class ConsulFixture implements LockFixture {
 
     public static ConsulLockBackend backend(int port, ConsulKeys keys, Duration lockDelay) {
         OwnHttpClient own = new OwnHttpClient(Duration.ofSeconds(10), null);
-        ConsulConnection connection = own.to(List.of(URI.create("http://127.0.0.1:" + port)), null);
+        ConsulConnection connection = own.to(List.of(URI.create("http://127.0.0.1:" + port)), null, null);
         return new ConsulLockBackend(connection, keys, Duration.ofSeconds(1), lockDelay);
     }
 

@@ -99,6 +99,19 @@ final class ConsulLockProviderTest {
     }
 
     @Test
+    void datacenter_isInEachRequest() throws Exception {
+        try (FakeAgent agent = new FakeAgent(consul);
+                LockClient client =
+                        provider.connect("consul://" + place(agent) + "?dc=eu-1&session-ttl-min=3s", OPTIONS)) {
+            client.lock("a").acquire().close();
+            assertThat(agent.heads())
+                    .hasSize(4)
+                    .allSatisfy(head ->
+                            assertThat(head.lines().findFirst().orElse("")).containsAnyOf("?dc=eu-1 ", "&dc=eu-1 "));
+        }
+    }
+
+    @Test
     void connecting_thatIsInterrupted_saysSo() throws Exception {
         CountDownLatch never = new CountDownLatch(1);
         try (FakeAgent agent = new FakeAgent((path, body) -> {

@@ -61,6 +61,9 @@ final class ConsulUriTest {
                 "consul://host/canary/../x",
                 "consul://host/canary~",
                 "consul://host/canary%20x",
+                "consul://can_ary",
+                "consuls://host,can_ary:1",
+                "consul://host?dc=canary%20x",
                 "consul://host?unknown=1",
                 "consul://host?lock-delay=canary",
                 "consul://host?lock-delay=15",
@@ -120,6 +123,9 @@ final class ConsulUriTest {
 
     @Test
     void parse_saysWhatIsWrong() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> ConsulUri.parse("consul://my_consul:8500"))
+                .withMessageContaining("underscore");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> ConsulUri.parse("consul://h?ca=x"))
                 .withMessageContaining("'ca' needs TLS; write consuls://");

@@ -109,7 +109,7 @@ public final class ScriptedConsul implements FakeAgent.Answers {
 
     private static String kind(String path, String body, String locked) {
         if (path.startsWith("/v1/session/")) {
-            return path.split("/")[3];
+            return path.replaceFirst("\\?.*", "").split("/")[3];
         }
         if (path.startsWith("/v1/status/")) {
             return "status";

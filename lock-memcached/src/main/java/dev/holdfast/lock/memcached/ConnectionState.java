@@ -97,7 +97,7 @@ final class ConnectionState implements ReconnectionListener {
         log.debug("no connection to memcached; trying again in {} ms", backOffMillis);
     }
 
-    /** Reports of one client, as long as it is the current one. */
+    /** Reports of one client, while it is the current one. */
     private final class OfOneClient implements ReconnectionListener {
         private void report(Consumer<ReconnectionListener> event) {
             if (current == this) {

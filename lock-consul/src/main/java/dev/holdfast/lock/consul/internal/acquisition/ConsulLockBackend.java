@@ -1,6 +1,8 @@
 package dev.holdfast.lock.consul.internal.acquisition;
 
 import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.StoreFinding;
+import dev.holdfast.lock.consul.internal.http.AgentExamination;
 import dev.holdfast.lock.consul.internal.http.ConsulConnection;
 import dev.holdfast.lock.consul.internal.http.ConsulFailures;
 import dev.holdfast.lock.consul.internal.http.ConsulHttp;
@@ -133,6 +135,11 @@ public final class ConsulLockBackend implements LockBackend {
                         .thenApply(entry -> entry == null
                                 ? Optional.empty()
                                 : Optional.of(ConsulValue.decode(entry.value()).holder(entry.createIndex()))));
+    }
+
+    @Override
+    public CompletionStage<List<StoreFinding>> examine(long timeoutMillis) {
+        return translated("examine Consul", AgentExamination.examine(http, Deadline.in(timeoutMillis)));
     }
 
     private static <T> CompletableFuture<T> translated(String operation, CompletionStage<T> stage) {

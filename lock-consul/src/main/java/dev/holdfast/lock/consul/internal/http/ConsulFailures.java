@@ -91,6 +91,11 @@ public final class ConsulFailures {
                             "Consul refuses it: " + said,
                             "use a longer lease, or lower session_ttl_min of the servers");
                 }
+                if (said.contains("No path to datacenter") || said.contains("Missing node registration")) {
+                    yield new Remedy.Configuration(
+                            "the agent is not of the datacenter that dc names: " + said,
+                            "name agents of that datacenter, or correct dc");
+                }
                 if (said.contains("No cluster leader") || said.contains("eadership")) {
                     yield new Remedy.Unavailable(
                             "Consul has no leader",

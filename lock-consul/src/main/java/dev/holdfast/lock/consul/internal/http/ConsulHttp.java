@@ -132,7 +132,7 @@ public final class ConsulHttp {
     private static HttpRequest request(
             ConsulConnection open, int number, String method, String path, String body, long timeoutMillis) {
         URI address = open.agents().get(number);
-        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(address + path))
+        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(address + in(open.datacenter(), path)))
                 .timeout(Duration.ofMillis(timeoutMillis))
                 .method(
                         method,
@@ -146,6 +146,10 @@ public final class ConsulHttp {
             request.header("X-Consul-Token", checked(open.token().get()));
         }
         return request.build();
+    }
+
+    private static String in(@Nullable String datacenter, String path) {
+        return datacenter == null ? path : path + (path.contains("?") ? "&" : "?") + "dc=" + datacenter;
     }
 
     /** The message of the HTTP client would contain an invalid token. */

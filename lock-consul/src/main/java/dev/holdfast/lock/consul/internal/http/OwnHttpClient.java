@@ -51,8 +51,8 @@ public final class OwnHttpClient {
     }
 
     /** A connection to agents by these clients, which it closes. */
-    public ConsulConnection to(List<URI> agents, @Nullable Supplier<String> token) {
-        return new ConsulConnection(client, renewals, agents, token, this::close);
+    public ConsulConnection to(List<URI> agents, @Nullable Supplier<String> token, @Nullable String datacenter) {
+        return new ConsulConnection(client, renewals, agents, token, datacenter, this::close);
     }
 
     /** Never blocks. */

@@ -30,6 +30,8 @@ public final class PemFiles {
     private static final Pattern KEY =
             Pattern.compile("-----BEGIN PRIVATE KEY-----([A-Za-z0-9+/=\\s]+)-----END PRIVATE KEY-----");
 
+    private static final Pattern OTHER_KEY = Pattern.compile("-----BEGIN ([A-Z]{1,12} PRIVATE KEY)-----");
+
     private PemFiles() {}
 
     /** Creates a context from the given files; null if there is none, for the platform's own. */
@@ -80,9 +82,12 @@ public final class PemFiles {
     }
 
     private static PrivateKey privateKey(Path file) throws IOException, GeneralSecurityException {
-        Matcher matcher = KEY.matcher(Files.readString(file, StandardCharsets.US_ASCII));
+        String text = Files.readString(file, StandardCharsets.US_ASCII);
+        Matcher matcher = KEY.matcher(text);
         if (!matcher.find()) {
-            throw new InvalidKeySpecException("the key is not PKCS#8 without a password");
+            Matcher other = OTHER_KEY.matcher(text);
+            throw new InvalidKeySpecException("the key is " + (other.find() ? "a '" + other.group(1) + "', " : "")
+                    + "not PKCS#8 without a password; convert it with openssl pkcs8 -topk8 -nocrypt -in KEY -out NEW");
         }
         PKCS8EncodedKeySpec encoded =
                 new PKCS8EncodedKeySpec(Base64.getMimeDecoder().decode(matcher.group(1)));

@@ -71,7 +71,7 @@ class ConnectionLimitTest {
                     return "500 ";
                 });
                 ConsulLockBackend backend = new ConsulLockBackend(
-                        new OwnHttpClient(PATIENCE, null).to(List.of(agent.address()), null),
+                        new OwnHttpClient(PATIENCE, null).to(List.of(agent.address()), null, null),
                         ConsulFixture.KEYS,
                         Duration.ofSeconds(1),
                         null)) {

@@ -18,11 +18,13 @@ final class OwnHttpClientTest {
         SSLContext tls = SSLContext.getInstance("TLS");
         tls.init(null, null, null);
         OwnHttpClient own = new OwnHttpClient(Duration.ofMillis(1_234), tls);
-        HttpClient client = own.to(List.of(), null).client();
+        HttpClient client = own.to(List.of(), null, null).client();
         assertThat(client.connectTimeout()).contains(Duration.ofMillis(1_234));
         assertThat(client.followRedirects())
                 .as("a redirect would take the token elsewhere")
                 .isEqualTo(HttpClient.Redirect.NEVER);
+        assertThat(client.proxy()).as("the JVM's proxy would get the token").contains(HttpClient.Builder.NO_PROXY);
+        assertThat(own.to(List.of(), null, null).renewals()).isNotSameAs(client);
         assertThat(client.sslContext()).isSameAs(tls);
         ThreadPoolExecutor executor = (ThreadPoolExecutor) client.executor().orElseThrow();
         assertThat(executor.getCorePoolSize()).isEqualTo(2);
@@ -42,7 +44,7 @@ final class OwnHttpClientTest {
     @Test
     void withoutTls_itIsThePlatforms() throws Exception {
         OwnHttpClient own = new OwnHttpClient(Duration.ofSeconds(1), null);
-        assertThat(own.to(List.of(), null).client().sslContext()).isSameAs(SSLContext.getDefault());
+        assertThat(own.to(List.of(), null, null).client().sslContext()).isSameAs(SSLContext.getDefault());
         own.close();
     }
 
