@@ -80,7 +80,23 @@ public record EtcdAttempts(
                 && isKept(acquisition)) {
             return look(acquisition, ticket, request, deadline);
         }
-        return write(acquisition, request, deadline, again);
+        boolean isFirst =
+                acquisition.seen().at() == 0 && acquisition.openCreations().isEmpty();
+        return isFirst && request.waitMillis() == 0
+                ? writeUnlessBusy(acquisition, request, deadline, again)
+                : write(acquisition, request, deadline, again);
+    }
+
+    private CompletableFuture<AcquireResult> writeUnlessBusy(
+            EtcdAcquisition acquisition, AcquireRequest request, Deadline deadline, Repeats again) {
+        CompletableFuture<Boolean> asked = protocol.isBusy(calls, acquisition.id());
+        if (asked == null) {
+            return write(acquisition, request, deadline, again);
+        }
+        return calls.bounded(asked, deadline.leftMillis())
+                .thenCompose(busy -> busy
+                        ? leave(acquisition, deadline).thenApply(gone -> new AcquireResult.Busy(-1, null))
+                        : write(acquisition, request, deadline, again));
     }
 
     /** Whether the key, if there is one, can stay on its lease. */

@@ -14,8 +14,9 @@ import io.etcd.jetcd.options.GetOption;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
-/** The differences between the two modes. Stateless. */
+/** The differences between the two modes. Thread-safe. */
 public interface EtcdProtocol {
 
     /** The properties of the backend in this mode. */
@@ -26,6 +27,15 @@ public interface EtcdProtocol {
 
     /** The operations of an attempt's one transaction: it puts the key and reads the keys that decide. */
     List<Op> attempt(EtcdAcquisition acquisition, KeyWrite write);
+
+    /**
+     * Asks by a read that costs little whether another acquisition is ahead of a new one.
+     *
+     * @return null if an attempt costs no more
+     */
+    default @Nullable CompletableFuture<Boolean> isBusy(EtcdCalls calls, AcquisitionId acquisition) {
+        return null;
+    }
 
     /** Interprets the result of a write. */
     AttemptReply outcome(EtcdAcquisition acquisition, ConditionalWrite.Result result);

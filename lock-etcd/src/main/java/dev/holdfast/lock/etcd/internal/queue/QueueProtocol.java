@@ -31,6 +31,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The fair queue. Invariant: among the keys of a lock's name, the one with the lowest create revision holds the lock. A
@@ -60,11 +61,14 @@ public final class QueueProtocol implements EtcdProtocol {
             .demands(EnumSet.allOf(Demand.Kind.class))
             .handsOver(true)
             .build();
+    private static final GetOption KEY_ONLY =
+            GetOption.builder().withKeysOnly(true).build();
     private static final DeleteOption WITH_PREVIOUS =
             DeleteOption.builder().withPrevKV(true).build();
 
     private final EtcdKeys keys;
     private final PermitLimits limits;
+    private final LongQueues longQueues = new LongQueues();
 
     public QueueProtocol(EtcdKeys keys) {
         this.keys = keys;
@@ -98,6 +102,16 @@ public final class QueueProtocol implements EtcdProtocol {
                 ? upTo(write.created(), keys.sharesStart(name), 1)
                 : upTo(write.created(), keys.queueEnd(name), 2 + QueueHeadTicket.MAX_AHEAD);
         return List.of(acquisition.put(write, null), Op.get(keys.queue(name), ahead));
+    }
+
+    /** Only for a long queue of a lock or a share. A stale answer makes a lock look busy that has just become free. */
+    @Override
+    public @Nullable CompletableFuture<Boolean> isBusy(EtcdCalls calls, AcquisitionId acquisition) {
+        ByteSequence ahead =
+                acquisition.demand() instanceof Demand.Permits ? null : longQueues.keyAhead(acquisition.name());
+        return ahead == null
+                ? null
+                : calls.get(ahead, KEY_ONLY).thenApply(reply -> !reply.getKvs().isEmpty());
     }
 
     /** The head of the queue and the limit; or the whole queue, if its head was not enough. */
@@ -160,6 +174,10 @@ public final class QueueProtocol implements EtcdProtocol {
             return new AttemptReply.Held(written.created(), 0);
         }
         KeyValue before = read.get(own);
+        longQueues.read(
+                acquisition.id().name(),
+                written.reply().getGetResponses().get(0).getCount(),
+                before.getKey());
         if (own == 1 && read.size() <= 1 + QueueHeadTicket.MAX_AHEAD) {
             QueueHeadTicket line = QueueHeadTicket.of(acquisition, keys);
             return line.update(acquisition.key(), written.created(), read, at)

@@ -27,6 +27,7 @@ import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.api.Compare;
 import io.etcd.jetcd.api.KeyValue;
+import io.etcd.jetcd.api.ResponseOp;
 import io.etcd.jetcd.api.TxnRequest;
 import io.grpc.Status;
 import java.time.Duration;
@@ -492,5 +493,55 @@ final class EtcdAttemptsTest {
         }
 
         assertThat(refusals).isLessThan(10);
+    }
+
+    /** An answer that says how long the queue is, but has the last keys only. */
+    private void leavesALongQueue(EtcdAcquisition acquisition) {
+        ResponseOp.Builder read = ScriptedEtcd.read(keyOf(acquisition, 200, 200, 7), ahead(199)).toBuilder();
+        read.getResponseRangeBuilder().setCount(100);
+        etcd.next("txn").answers(ScriptedEtcd.txn(true, 200, read.build()));
+        etcd.next("txn").answers(ScriptedEtcd.txn(true, 201));
+    }
+
+    /** The read of an attempt takes etcd's time for all other transactions. */
+    @Test
+    void tryOnALongQueue_asksForOneKeyAheadFirst_andWritesNothingWhileItIsThere() {
+        EtcdAcquisition first = TestAcquisitions.create();
+        ask(first, 0, null);
+        leaseIs(7);
+        leavesALongQueue(first);
+        int txns = etcd.count("txn");
+
+        EtcdAcquisition second = TestAcquisitions.create();
+        CompletableFuture<AcquireResult> busy = ask(second, 0, null);
+        assertThat(etcd.next("get").arguments().get(0)).isEqualTo(OTHER);
+        etcd.next("get").answers(ScriptedEtcd.found(202, true, ahead(199)));
+
+        assertThat(BackendDriver.answer(busy)).isEqualTo(new AcquireResult.Busy(-1, null));
+        assertThat(etcd.count("txn")).isEqualTo(txns);
+        assertThat(forgotten).contains(second);
+
+        EtcdAcquisition third = TestAcquisitions.create();
+        CompletableFuture<AcquireResult> granted = ask(third, 0, null);
+        etcd.next("get").answers(ScriptedEtcd.found(203, false));
+        written(204, keyOf(third, 204, 204, 7), ahead(150));
+        etcd.next("txn").answers(ScriptedEtcd.txn(true, 205));
+
+        assertThat(BackendDriver.answer(granted)).isEqualTo(new AcquireResult.Busy(-1, null));
+        ask(TestAcquisitions.create(), 0, null);
+        assertThat(etcd.isAsked("get")).as("the queue is short again").isFalse();
+    }
+
+    @Test
+    void waiterOnALongQueue_entersItAtOnce() {
+        EtcdAcquisition first = TestAcquisitions.create();
+        ask(first, 0, null);
+        leaseIs(7);
+        leavesALongQueue(first);
+
+        ask(TestAcquisitions.create());
+
+        assertThat(etcd.isAsked("get")).isFalse();
+        assertThat(etcd.isAsked("txn")).isTrue();
     }
 }
