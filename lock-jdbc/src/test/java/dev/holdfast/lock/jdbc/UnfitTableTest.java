@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariDataSource;
+import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.jdbc.internal.dialect.Db;
@@ -97,7 +98,16 @@ final class UnfitTableTest {
     void unloggedTable_isRefused_untilItIsLogged() throws Exception {
         Db db = SharedDb.POSTGRESQL.db();
         create(db, JdbcStrategy.VERSION);
-        db.execute("ALTER TABLE " + table + " SET UNLOGGED");
+        try (HikariDataSource pool = db.pool(config -> {});
+                LockClient client = JdbcLocks.builder(pool).table(table).build()) {
+            assertThat(client.examine())
+                    .noneMatch(finding -> finding.observation().contains(table));
+            db.execute("ALTER TABLE " + table + " SET UNLOGGED");
+            assertThat(client.examine())
+                    .noneMatch(finding -> finding.observation().contains("a grant is on disk"))
+                    .anyMatch(finding -> finding.observation().contains("'" + table + "' on PostgreSQL is UNLOGGED")
+                            && finding.remedy().contains("ALTER TABLE " + table + " SET LOGGED"));
+        }
         LockConfigurationException refused = refusal(db, JdbcStrategy.VERSION);
         assertThat(refused).hasMessageContaining(" is UNLOGGED");
         db.execute(remedy(refused).split("; "));

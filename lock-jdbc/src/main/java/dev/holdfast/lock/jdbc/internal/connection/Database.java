@@ -259,6 +259,10 @@ public final class Database implements AutoCloseable {
         return executor.another(prefix);
     }
 
+    public Schema schema() {
+        return schema;
+    }
+
     public TableName table() {
         return schema.table();
     }

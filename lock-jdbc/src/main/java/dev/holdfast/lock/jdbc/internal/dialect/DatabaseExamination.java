@@ -17,11 +17,17 @@ public final class DatabaseExamination {
 
     private DatabaseExamination() {}
 
-    public static List<StoreFinding> examine(Connection connection, DatabaseDialect dialect) throws SQLException {
+    public static List<StoreFinding> examine(Connection connection, Schema schema) throws SQLException {
+        DatabaseDialect dialect = schema.dialect();
         List<StoreFinding> findings = new ArrayList<>();
         findings.add(
                 StoreFinding.ok(dialect.title() + " " + connection.getMetaData().getDatabaseProductVersion()));
-        findings.addAll(dialect.examine(connection));
+        List<StoreFinding> ofTable = TableCheck.examine(connection, schema);
+        dialect.examine(connection).stream()
+                .filter(finding ->
+                        ofTable.isEmpty() || finding.grade() != StoreFinding.Grade.OK) // void for such a table
+                .forEach(findings::add);
+        findings.addAll(ofTable);
         return findings;
     }
 

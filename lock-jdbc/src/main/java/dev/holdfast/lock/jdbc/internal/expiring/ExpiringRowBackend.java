@@ -317,7 +317,7 @@ public final class ExpiringRowBackend implements LockBackend {
                         "examination",
                         () -> database.run(
                                 timeoutMillis,
-                                connection -> DatabaseExamination.examine(connection, database.dialect())));
+                                connection -> DatabaseExamination.examine(connection, database.schema())));
     }
 
     @Override

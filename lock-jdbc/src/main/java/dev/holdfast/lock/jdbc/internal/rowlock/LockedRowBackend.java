@@ -166,7 +166,7 @@ public final class LockedRowBackend implements LockBackend {
                         "examination",
                         () -> database.run(
                                 timeoutMillis,
-                                connection -> DatabaseExamination.examine(connection, database.dialect())));
+                                connection -> DatabaseExamination.examine(connection, database.schema())));
     }
 
     @Override

@@ -11,6 +11,10 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** What is said of a server whose settings may lose a grant. No server. */
 final class DatabaseExaminationTest {
+    private static Schema schema(DatabaseDialect dialect) {
+        return new Schema(LockTable.VERSION, dialect, LockTable.VERSION.defaultTable());
+    }
+
     private static final StoreFinding ON_DISK = StoreFinding.ok("fsync = on: a grant is on disk before it counts");
     private static final StoreFinding FLUSHED =
             StoreFinding.ok("innodb_flush_log_at_trx_commit = 1: a grant is on disk before it counts");
@@ -21,9 +25,10 @@ final class DatabaseExaminationTest {
     @Test
     void postgres_isAskedForItsDiskAndItsReplicas() throws Exception {
         ScriptedDatabase scripted = ScriptedDatabase.postgres().answer("fsync", "on", "", 0L);
-        assertThat(DatabaseExamination.examine(scripted.connection(), DatabaseDialects.POSTGRESQL))
+        assertThat(DatabaseExamination.examine(scripted.connection(), schema(DatabaseDialects.POSTGRESQL)))
                 .containsExactly(StoreFinding.ok("PostgreSQL 16.4"), ON_DISK);
         assertThat(scripted.statements())
+                .filteredOn(sql -> !sql.contains("pg_catalog.pg_class"))
                 .containsExactly("SELECT pg_catalog.current_setting('fsync'),"
                         + " pg_catalog.current_setting('synchronous_standby_names'),"
                         + " (SELECT pg_catalog.count(*) FROM pg_catalog.pg_stat_replication)");
@@ -49,13 +54,14 @@ final class DatabaseExaminationTest {
     void mysql_isAskedForItsDiskAndItsCluster() throws Exception {
         ScriptedDatabase scripted = ScriptedDatabase.mariaDb()
                 .answer("innodb_flush_log_at_trx_commit", "Innodb_flush_log_at_trx_commit", "2");
-        assertThat(DatabaseExamination.examine(scripted.connection(), DatabaseDialects.MARIADB))
+        assertThat(DatabaseExamination.examine(scripted.connection(), schema(DatabaseDialects.MARIADB)))
                 .containsExactly(
                         StoreFinding.ok("MariaDB 11.4.2-MariaDB"),
                         StoreFinding.warning(
                                 "innodb_flush_log_at_trx_commit = 2: a crash may take back the last grants",
                                 "SET GLOBAL innodb_flush_log_at_trx_commit = 1, and the same in the server's option file"));
         assertThat(scripted.statements())
+                .filteredOn(sql -> !sql.contains("information_schema.TABLES"))
                 .singleElement()
                 .asString()
                 .contains(
@@ -90,7 +96,8 @@ final class DatabaseExaminationTest {
 
     @Test
     void h2_saysItsVersion() throws Exception {
-        assertThat(DatabaseExamination.examine(new ScriptedDatabase("H2", "2.3").connection(), DatabaseDialects.H2))
+        assertThat(DatabaseExamination.examine(
+                        new ScriptedDatabase("H2", "2.3").connection(), schema(DatabaseDialects.H2)))
                 .containsExactly(StoreFinding.ok("H2 2.3"));
     }
 }
