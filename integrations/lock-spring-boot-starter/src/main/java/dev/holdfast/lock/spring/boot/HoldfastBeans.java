@@ -45,6 +45,7 @@ final class HoldfastBeans implements ImportBeanDefinitionRegistrar {
         if (uri == null) {
             return StoreChoice.open(properties.backend(), BackendCandidates.find(properties, beans, ready), options);
         }
+        PropertiesOfBeans.refuse(uri, properties);
         if (uri.regionMatches(true, 0, "jdbc:", 0, 5)) {
             ready.getObject(); // perhaps the application's own database, and its migrations create the table
         }

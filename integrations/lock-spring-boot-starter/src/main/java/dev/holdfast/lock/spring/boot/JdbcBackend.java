@@ -7,8 +7,15 @@ import dev.holdfast.lock.jdbc.JdbcStrategy;
 import dev.holdfast.lock.spring.boot.HoldfastProperties.Backend;
 import dev.holdfast.lock.spring.boot.HoldfastProperties.InitializeSchema;
 import dev.holdfast.lock.spring.boot.HoldfastProperties.Jdbc;
+import java.time.Duration;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.jdbc.EmbeddedDatabaseConnection;
@@ -18,6 +25,10 @@ import org.springframework.util.ClassUtils;
  * Locks in the application's database, whose tables are there before the client is. To be loaded only if lock-jdbc is there.
  */
 final class JdbcBackend {
+    private static final Logger LOG = LoggerFactory.getLogger(JdbcBackend.class);
+    /** How many request time-outs the first connection may take. */
+    private static final int FIRST_CONNECTION = 5;
+
     private static final boolean DETECTS_EMBEDDED = ClassUtils.isPresent(
             "org.springframework.boot.jdbc.EmbeddedDatabaseConnection", JdbcBackend.class.getClassLoader());
 
@@ -32,6 +43,7 @@ final class JdbcBackend {
     }
 
     private static LockClient open(DataSource dataSource, Jdbc properties, LockClientOptions options) {
+        fillPool(dataSource, options.requestTimeout().multipliedBy(FIRST_CONNECTION));
         JdbcLocks.Builder builder = JdbcLocks.builder(dataSource).options(options);
         OptionsOfProperties.set(
                 "holdfast.jdbc.strategy",
@@ -44,6 +56,27 @@ final class JdbcBackend {
             JdbcLocks.createTransactionTable(dataSource, options.requestTimeout());
         }
         return builder.createTable(creates).build();
+    }
+
+    /**
+     * Waits for a pool's first connection, which loads the driver and may take longer than a request, as {@code LockClient.connect}
+     * does. A failure is reported by the request that follows.
+     */
+    private static void fillPool(DataSource dataSource, Duration timeout) {
+        FutureTask<Void> connecting = new FutureTask<>(() -> {
+            dataSource.getConnection().close();
+            return null;
+        });
+        Thread thread = new Thread(null, connecting, "holdfast-first-connection", 0, false);
+        thread.setDaemon(true);
+        thread.start();
+        try {
+            connecting.get(timeout.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (ExecutionException | TimeoutException e) {
+            LOG.debug("the first connection of the data source: {}", String.valueOf(e));
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     private static boolean creates(InitializeSchema when, DataSource dataSource) {

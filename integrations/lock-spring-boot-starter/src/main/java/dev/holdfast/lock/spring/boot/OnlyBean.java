@@ -29,7 +29,7 @@ final class OnlyBean {
         return new BackendCandidate(backend, names, options -> {
             T only = beans.getBeanProvider(type).getIfUnique();
             if (only == null) {
-                throw new StoreChoiceException(
+                throw new RefusedConfigurationException(
                         "Several beans could lead to the store of the locks: the " + backend.beanType() + " "
                                 + String.join(", ", names) + ".",
                         "Mark one of them @Primary, set holdfast.uri, or define a LockClient bean.");

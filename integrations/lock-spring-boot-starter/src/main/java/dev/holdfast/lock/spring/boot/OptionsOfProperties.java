@@ -49,7 +49,7 @@ final class OptionsOfProperties {
                 builder.leakTracing(properties.leakTracing());
             }
         } catch (IllegalArgumentException e) {
-            throw new InvalidPropertyException("holdfast." + property, e);
+            throw RefusedConfigurationException.of("holdfast." + property, e);
         }
         return builder.build();
     }
@@ -81,7 +81,7 @@ final class OptionsOfProperties {
         try {
             return action.get();
         } catch (IllegalArgumentException e) {
-            throw new InvalidPropertyException(property, e);
+            throw RefusedConfigurationException.of(property, e);
         }
     }
 }

@@ -49,7 +49,7 @@ final class RedisBackend {
         if (client instanceof RedisClient single) {
             return RedisLocks.builder(single);
         }
-        throw new StoreChoiceException(
+        throw new RefusedConfigurationException(
                 "The LettuceConnectionFactory makes no RedisClient or RedisClusterClient, but " + client + ".",
                 "Set holdfast.uri, or define a LockClient bean.");
     }

@@ -16,7 +16,7 @@ final class StoreChoice {
         try {
             return LockClient.connect(uri, options);
         } catch (IllegalArgumentException e) {
-            throw new InvalidPropertyException("holdfast.uri", e);
+            throw RefusedConfigurationException.of("holdfast.uri", e);
         }
     }
 
@@ -29,14 +29,14 @@ final class StoreChoice {
             return candidates.stream()
                     .filter(candidate -> candidate.backend() == wanted)
                     .findFirst()
-                    .orElseThrow(() -> new StoreChoiceException(
+                    .orElseThrow(() -> new RefusedConfigurationException(
                             "holdfast.backend is " + wanted.property() + ", but the application has no "
                                     + wanted.beanType() + " bean, or no " + wanted.module() + " on its class path."
                                     + found(candidates),
                             "Add what is missing, or set holdfast.uri."));
         }
         if (candidates.isEmpty()) {
-            throw new StoreChoiceException(
+            throw new RefusedConfigurationException(
                     "No store for the locks: holdfast.uri is not set, and no backend module on the class path has a bean to"
                             + " use.",
                     "Set holdfast.uri and add the module of its scheme, or add one of "
@@ -46,7 +46,7 @@ final class StoreChoice {
                             + ". For tests: lock-memory and holdfast.uri=memory:.");
         }
         if (candidates.size() > 1) {
-            throw new StoreChoiceException(
+            throw new RefusedConfigurationException(
                     "Several stores could have the locks." + found(candidates),
                     "Set holdfast.backend to "
                             + candidates.stream()

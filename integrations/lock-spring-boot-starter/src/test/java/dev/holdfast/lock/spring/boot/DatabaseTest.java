@@ -9,6 +9,9 @@ import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -16,6 +19,8 @@ import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceInitializationAutoConfiguration;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.jdbc.datasource.DelegatingDataSource;
+import org.springframework.jdbc.datasource.DriverManagerDataSource;
 
 /** The creation of the table of locks: by which user, and when. */
 class DatabaseTest {
@@ -93,6 +98,40 @@ class DatabaseTest {
         try (Connection connection = dataSource.getConnection()) {
             connection.setAutoCommit(false);
             return JdbcLocks.lockInTransaction(connection, "a", Duration.ZERO);
+        }
+    }
+
+    /** As a pool's that has to load its driver on a busy machine; a second start shows that the rest is fast enough. */
+    @Test
+    void firstConnection_mayTakeFiveTimesAsLongAsARequest() {
+        AtomicInteger connections = new AtomicInteger();
+        ApplicationContextRunner slow = new ApplicationContextRunner()
+                .withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class))
+                .withBean(DataSource.class, () -> new SlowDataSource(connections))
+                .withPropertyValues("holdfast.jdbc.initialize-schema=always");
+        connections.set(1);
+        slow.withPropertyValues("holdfast.request-timeout=20s")
+                .run(context -> assertThat(context).hasNotFailed());
+        connections.set(0);
+        slow.withPropertyValues("holdfast.request-timeout=1500ms")
+                .run(context -> assertThat(context).hasNotFailed());
+    }
+
+    /** The first connection takes two seconds. */
+    private static final class SlowDataSource extends DelegatingDataSource {
+        private final AtomicInteger connections;
+
+        SlowDataSource(AtomicInteger connections) {
+            super(new DriverManagerDataSource("jdbc:h2:mem:slow-first;DB_CLOSE_DELAY=-1"));
+            this.connections = connections;
+        }
+
+        @Override
+        public Connection getConnection() throws SQLException {
+            if (connections.getAndIncrement() == 0) {
+                LockSupport.parkNanos(TimeUnit.SECONDS.toNanos(2));
+            }
+            return super.getConnection();
         }
     }
 

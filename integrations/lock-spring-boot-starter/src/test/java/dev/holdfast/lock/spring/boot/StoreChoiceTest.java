@@ -14,6 +14,8 @@ import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.retry.RetryOneTime;
 import org.h2.jdbcx.JdbcDataSource;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.beans.factory.support.AbstractBeanDefinition;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.diagnostics.FailureAnalysis;
@@ -46,6 +48,27 @@ class StoreChoiceTest {
                 assertThat(MemoryStore.named("uri-first").entries("a")).isEqualTo(1);
             }
         });
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "jdbc:h2:mem:refused, holdfast.jdbc.table=locks, holdfast.table",
+        "JDBC:h2:mem:refused, holdfast.jdbc.strategy=unique-index, holdfast.strategy",
+        "jdbc:h2:mem:refused, holdfast.jdbc.notifications=false, holdfast.notifications",
+        "jdbc:h2:mem:refused, holdfast.jdbc.initialize-schema=always, holdfast.createTable=true",
+        "redis://127.0.0.1:1, holdfast.redis.prefix=shop, RedisLocks.builder",
+        "etcd://127.0.0.1:1, holdfast.etcd.prefix=shop/, parameter prefix",
+        "zookeeper://127.0.0.1:1, holdfast.zookeeper.base-path=/shop, path of the address"
+    })
+    void propertyOfBeans_besidesAUriOfTheSameStore_isRefused(String uri, String property, String instead) {
+        without.withPropertyValues("holdfast.uri=" + uri, property).run(context -> {
+            String name = property.substring(0, property.indexOf('='));
+            assertThat(FailureAnalyses.of(context.getStartupFailure()).getDescription())
+                    .startsWith("The value of " + name + " is not acceptable: it has no effect on the store of holdfast.uri")
+                    .contains(instead);
+        });
+        without.withPropertyValues("holdfast.uri=memory:refused", property)
+                .run(context -> assertThat(context).as("another store").hasNotFailed());
     }
 
     @Test
