@@ -2,6 +2,7 @@ package dev.holdfast.lock.spring.aop;
 
 import dev.holdfast.lock.spring.Locked;
 import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -76,7 +77,14 @@ final class LockedMethods {
         return all.isEmpty() ? null : all.get(0);
     }
 
+    /**
+     * Returns the method that an invocation ends in. A bean that is a JDK proxy by itself, as repositories and clients of declared
+     * interfaces are, has only generated methods: those of its interfaces stand for them.
+     */
     static Method specific(Method method, Class<?> user) {
+        if (Proxy.isProxyClass(user)) {
+            return method;
+        }
         return AopUtils.getMostSpecificMethod(method, user);
     }
 }

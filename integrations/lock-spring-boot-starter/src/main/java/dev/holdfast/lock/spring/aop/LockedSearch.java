@@ -4,9 +4,13 @@ import dev.holdfast.lock.spring.Locked;
 import java.io.IOException;
 import java.lang.annotation.Annotation;
 import java.lang.reflect.Method;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -38,8 +42,21 @@ final class LockedSearch {
         for (Class<?> type = user; type != null && type != Object.class; type = type.getSuperclass()) {
             found = joined(found, declared(type));
         }
-        for (Class<?> type : ClassUtils.getAllInterfacesForClassAsSet(user)) {
+        for (Class<?> type : interfaces(user)) {
             found = joined(found, declared(type));
+        }
+        return found;
+    }
+
+    /** Returns all interfaces of a class, those first that are nearest to it. Spring's method omits those that interfaces extend. */
+    static Set<Class<?>> interfaces(Class<?> user) {
+        Set<Class<?>> found = new LinkedHashSet<>(ClassUtils.getAllInterfacesForClassAsSet(user));
+        for (Deque<Class<?>> left = new ArrayDeque<>(found); !left.isEmpty(); ) {
+            for (Class<?> parent : left.remove().getInterfaces()) {
+                if (found.add(parent)) {
+                    left.add(parent);
+                }
+            }
         }
         return found;
     }

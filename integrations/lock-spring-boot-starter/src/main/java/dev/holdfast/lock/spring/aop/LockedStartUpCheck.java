@@ -81,7 +81,8 @@ final class LockedStartUpCheck {
         Class<?> target = AopUtils.getTargetClass(proxy);
         return Arrays.stream(ClassUtils.getAllInterfaces(proxy))
                 .flatMap(type -> Arrays.stream(type.getMethods()))
-                .anyMatch(candidate -> methods.find(candidate, target) == method);
+                .map(candidate -> methods.find(candidate, target))
+                .anyMatch(found -> found != null && found.method().equals(method.method()));
     }
 
     /** Returns the proxy that has the advice: the bean, or what it stands for; null if there is none. */

@@ -68,6 +68,7 @@ record MethodResult(
             }
             return new MethodResult(Kind.PUBLISHER, adapter, adapter.supportsEmpty() ? () -> null : null);
         }
+        DeferredWork.refuse(type, raw);
         return new MethodResult(Kind.VALUE, null, nothing(method, raw));
     }
 

@@ -26,7 +26,10 @@ final class PropertiesOfBeans {
                     jdbc.initializeSchema() == InitializeSchema.ALWAYS ? "always" : null,
                     "the parameter holdfast.createTable=true of the address");
         } else if (scheme.startsWith("redis") || scheme.startsWith("valkey")) {
-            refuse("holdfast.redis.prefix", properties.redis().prefix(), "a LockClient bean, made by RedisLocks.builder");
+            refuse(
+                    "holdfast.redis.prefix",
+                    properties.redis().prefix(),
+                    "a LockClient bean, made by RedisLocks.builder");
         } else if (scheme.startsWith("etcd")) {
             refuse("holdfast.etcd.prefix", properties.etcd().prefix(), "the parameter prefix of the address");
         } else if (scheme.equals("zookeeper") || scheme.equals("zk")) {
@@ -38,8 +41,9 @@ final class PropertiesOfBeans {
         if (value != null) {
             throw RefusedConfigurationException.of(
                     property,
-                    new IllegalArgumentException("it has no effect on the store of holdfast.uri, only on the application's own;"
-                            + " remove it and use " + instead));
+                    new IllegalArgumentException(
+                            "it has no effect on the store of holdfast.uri, only on the application's own;"
+                                    + " remove it and use " + instead));
         }
     }
 }

@@ -8,12 +8,19 @@ import dev.holdfast.lock.spring.OnBusy;
 import java.lang.annotation.Repeatable;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.http.ResponseEntity;
+import org.springframework.web.context.request.async.DeferredResult;
+import org.springframework.web.context.request.async.WebAsyncTask;
+import org.springframework.web.servlet.mvc.method.annotation.SseEmitter;
+import org.springframework.web.servlet.mvc.method.annotation.StreamingResponseBody;
 
 /** A mistake in an annotation fails when the application starts, and says what to do. */
 class LockedMistakesTest {
@@ -29,6 +36,24 @@ class LockedMistakesTest {
                 Arguments.of(SkipNonNull.class, "return a java.lang.String", "@Nullable"),
                 Arguments.of(ReturnsFuture.class, "returns a Future", "return a CompletableFuture"),
                 Arguments.of(ReturnsOwnFuture.class, "returns a OwnFuture", "return a CompletableFuture"),
+                Arguments.of(ReturnsCallable.class, "returns a Callable, whose work begins after", "LockTemplate"),
+                Arguments.of(ReturnsStream.class, "returns a Stream, whose work begins after", "LockTemplate"),
+                Arguments.of(ReturnsIntStream.class, "returns a IntStream, whose work begins after", "LockTemplate"),
+                Arguments.of(
+                        ReturnsStreamingResponseBody.class,
+                        "returns a StreamingResponseBody, whose work begins after",
+                        "LockTemplate"),
+                Arguments.of(
+                        ReturnsDeferredResult.class,
+                        "returns a DeferredResult, whose work begins after",
+                        "LockTemplate"),
+                Arguments.of(
+                        ReturnsWebAsyncTask.class, "returns a WebAsyncTask, whose work begins after", "LockTemplate"),
+                Arguments.of(ReturnsSseEmitter.class, "returns a SseEmitter, whose work begins after", "LockTemplate"),
+                Arguments.of(
+                        ReturnsEntity.class,
+                        "returns a StreamingResponseBody, whose work begins after",
+                        "LockTemplate"),
                 Arguments.of(BlankName.class, "the name is blank", "BlankName"),
                 Arguments.of(NulName.class, "NUL", "remove it"),
                 Arguments.of(PlaceholderName.class, "shop.unknown", "PlaceholderName"),
@@ -111,6 +136,62 @@ class LockedMistakesTest {
         @Locked("a")
         public OwnFuture run() {
             return new OwnFuture();
+        }
+    }
+
+    static class ReturnsCallable {
+        @Locked("a")
+        public Callable<String> run() {
+            throw new AssertionError();
+        }
+    }
+
+    static class ReturnsStream {
+        @Locked("a")
+        public Stream<String> run() {
+            throw new AssertionError();
+        }
+    }
+
+    static class ReturnsIntStream {
+        @Locked("a")
+        public IntStream run() {
+            throw new AssertionError();
+        }
+    }
+
+    static class ReturnsStreamingResponseBody {
+        @Locked("a")
+        public StreamingResponseBody run() {
+            throw new AssertionError();
+        }
+    }
+
+    static class ReturnsDeferredResult {
+        @Locked("a")
+        public DeferredResult<String> run() {
+            throw new AssertionError();
+        }
+    }
+
+    static class ReturnsWebAsyncTask {
+        @Locked("a")
+        public WebAsyncTask<String> run() {
+            throw new AssertionError();
+        }
+    }
+
+    static class ReturnsSseEmitter {
+        @Locked("a")
+        public SseEmitter run() {
+            throw new AssertionError();
+        }
+    }
+
+    static class ReturnsEntity {
+        @Locked("a")
+        public ResponseEntity<StreamingResponseBody> run() {
+            throw new AssertionError();
         }
     }
 

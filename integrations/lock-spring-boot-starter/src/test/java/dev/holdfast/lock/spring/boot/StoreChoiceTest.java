@@ -64,7 +64,8 @@ class StoreChoiceTest {
         without.withPropertyValues("holdfast.uri=" + uri, property).run(context -> {
             String name = property.substring(0, property.indexOf('='));
             assertThat(FailureAnalyses.of(context.getStartupFailure()).getDescription())
-                    .startsWith("The value of " + name + " is not acceptable: it has no effect on the store of holdfast.uri")
+                    .startsWith("The value of " + name
+                            + " is not acceptable: it has no effect on the store of holdfast.uri")
                     .contains(instead);
         });
         without.withPropertyValues("holdfast.uri=memory:refused", property)
