@@ -9,6 +9,7 @@ import dev.holdfast.lock.engine.internal.runtime.EngineRuntime;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.LockName;
+import dev.holdfast.lock.text.BackgroundLog;
 
 /** Creates a {@link LockClient} on a {@link LockBackend}. */
 public final class LockEngine {
@@ -49,5 +50,16 @@ public final class LockEngine {
         throw new IllegalArgumentException("lock '" + LockName.printable(lease.name()) + "': "
                 + lease.getClass().getName()
                 + " is not a lease of this library's engine; pass the lease that the lock returned");
+    }
+
+    /**
+     * Waits until the lines that this library has logged so far have been written: a thread of its own writes them, so that a slow
+     * appender delays no lock. For tests that read the log.
+     *
+     * @param timeoutMillis how long to wait at most, in milliseconds; the method returns then in any case. If the thread is
+     *     interrupted it returns at once, and the thread stays interrupted
+     */
+    public static void flushLog(long timeoutMillis) {
+        BackgroundLog.flush(timeoutMillis);
     }
 }

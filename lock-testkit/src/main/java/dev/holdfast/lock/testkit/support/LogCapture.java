@@ -1,6 +1,6 @@
 package dev.holdfast.lock.testkit.support;
 
-import dev.holdfast.lock.text.BackgroundLog;
+import dev.holdfast.lock.engine.LockEngine;
 import java.io.ByteArrayOutputStream;
 import java.io.OutputStream;
 import java.io.PrintStream;
@@ -41,7 +41,7 @@ public final class LogCapture implements AutoCloseable {
      * @param others the threads that are not listened to
      */
     public LogCapture(Set<Thread> others) {
-        BackgroundLog.flush(Waits.PATIENCE.toMillis());
+        LockEngine.flushLog(Waits.PATIENCE.toMillis());
         this.others = Set.copyOf(others);
         System.setErr(new PrintStream(new Heard(), true, StandardCharsets.UTF_8));
         Logger.getLogger("").addHandler(handler);
@@ -53,7 +53,7 @@ public final class LogCapture implements AutoCloseable {
      * @return the lines of SLF4J, then those of {@code java.util.logging}
      */
     public List<String> warnings() {
-        BackgroundLog.flush(Waits.PATIENCE.toMillis());
+        LockEngine.flushLog(Waits.PATIENCE.toMillis());
         List<String> lines = new java.util.ArrayList<>(said.toString(StandardCharsets.UTF_8)
                 .lines()
                 .filter(line -> LOUD.matcher(line).matches())
@@ -68,7 +68,7 @@ public final class LogCapture implements AutoCloseable {
      * @return the lines
      */
     public List<String> ours() {
-        BackgroundLog.flush(Waits.PATIENCE.toMillis());
+        LockEngine.flushLog(Waits.PATIENCE.toMillis());
         return said.toString(StandardCharsets.UTF_8)
                 .lines()
                 .filter(line -> OURS.matcher(line).matches())
@@ -78,7 +78,7 @@ public final class LogCapture implements AutoCloseable {
     /** Ends; what was captured is printed after all, for readers of the test's output. */
     @Override
     public void close() {
-        BackgroundLog.flush(Waits.PATIENCE.toMillis());
+        LockEngine.flushLog(Waits.PATIENCE.toMillis());
         System.setErr(before);
         Logger.getLogger("").removeHandler(handler);
         before.print(said.toString(StandardCharsets.UTF_8));
