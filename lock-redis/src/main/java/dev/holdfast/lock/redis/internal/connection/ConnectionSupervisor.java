@@ -4,14 +4,17 @@ import dev.holdfast.lock.LockClosedException;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisCommandTimeoutException;
 import java.util.Map;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -25,6 +28,7 @@ import org.slf4j.LoggerFactory;
  *   <li>It, or in a cluster the connection to one server, has gone silent: a router may have dropped it without notice to
  *       either side, and the operating system would notice after a quarter of an hour. In a cluster a server that hangs may
  *       have a successor, too.
+ *   <li>It was idle for {@value #IDLE_MILLIS} ms or more, and the next request has got no answer in a part of its time.
  *   <li>It is down, and the client below has not brought it back for {@value #DOWN_MILLIS} ms. Trying it ourselves shows
  *       why: a refused password is reported to the callers, and tried again less and less often.
  * </ul>
@@ -36,6 +40,7 @@ final class ConnectionSupervisor {
     private static final Logger LOG = LoggerFactory.getLogger(ConnectionSupervisor.class);
     private static final int DEAD_AFTER = 3;
     private static final long DEAD_AFTER_NANOS = 2_000_000_000L;
+    private static final long IDLE_MILLIS = 2_000;
     private static final long PAUSE_MILLIS = 100;
     private static final long PAUSE_NANOS = PAUSE_MILLIS * 1_000_000;
     private static final long DOWN_MILLIS = 1_000;
@@ -48,7 +53,9 @@ final class ConnectionSupervisor {
     private final Map<String, Silence> servers = new ConcurrentHashMap<>();
     private final AtomicBoolean connecting = new AtomicBoolean();
     private final AtomicLong lookedNanos;
+    private final Queue<Consumer<ConnectionFactory.Link>> awaiting = new ConcurrentLinkedQueue<>();
     private volatile ConnectionFactory.Link link;
+    private volatile long linkedNanos;
     private volatile boolean down;
     private volatile long downNanos;
     private volatile long triedNanos;
@@ -62,6 +69,7 @@ final class ConnectionSupervisor {
         this.nanoTime = nanoTime;
         this.lookedNanos = new AtomicLong(nanoTime.getAsLong() - PAUSE_NANOS);
         this.link = factory.connect();
+        this.linkedNanos = nanoTime.getAsLong();
     }
 
     ConnectionFactory.Link link() {
@@ -78,6 +86,35 @@ final class ConnectionSupervisor {
             }
         } else {
             disconnected(used);
+        }
+    }
+
+    /** Whether a server was asked nothing for a while, and had answered everything before. */
+    boolean isIdle(ConnectionFactory.Link used, String server) {
+        if (!factory.connects() || used != link) {
+            return false;
+        }
+        Silence known = servers.get(server);
+        long since = known == null ? linkedNanos : known.answeredNanos;
+        return (known == null || known.unanswered.get() == 0)
+                && nanoTime.getAsLong() - since > TimeUnit.MILLISECONDS.toNanos(IDLE_MILLIS);
+    }
+
+    /** Replaces a link, unless that has happened, and passes the next one on; does nothing if none is possible. */
+    void replaceThen(ConnectionFactory.Link silent, Consumer<ConnectionFactory.Link> action) {
+        awaiting.add(action);
+        replace(silent);
+        if (link != silent) {
+            passOn();
+        } else if (!connecting.get()) {
+            awaiting.remove(action);
+        }
+    }
+
+    /** In the order of the requests. */
+    private void passOn() {
+        for (Consumer<ConnectionFactory.Link> next = awaiting.poll(); next != null; next = awaiting.poll()) {
+            next.accept(link);
         }
     }
 
@@ -165,7 +202,9 @@ final class ConnectionSupervisor {
             link = factory.connect();
             refused(null);
             servers.clear();
-            lookedNanos.set(nanoTime.getAsLong());
+            linkedNanos = nanoTime.getAsLong();
+            lookedNanos.set(linkedNanos);
+            passOn();
             drop(old);
             LOG.debug("replaced a connection that was down, did not answer any more, or led to a replica");
             if (closed) {
@@ -174,6 +213,7 @@ final class ConnectionSupervisor {
         } catch (RuntimeException e) {
             LOG.debug("the connection is of no use any more, and no new one is possible", e);
             refused(e);
+            awaiting.clear();
         } finally {
             connecting.set(false);
         }

@@ -40,6 +40,12 @@ public final class OwnedConnectionFactory implements ConnectionFactory {
     /** Every command is bounded in time by us; the client would set a timer for each one. */
     private static final TimeoutOptions NO_TIMER = TimeoutOptions.create();
 
+    /** Routers and firewalls drop connections that are idle for a minute or more. */
+    private static final Duration KEEP_ALIVE_IDLE = Duration.ofSeconds(30);
+
+    private static final Duration KEEP_ALIVE_INTERVAL = Duration.ofSeconds(10);
+    private static final int KEEP_ALIVE_COUNT = 3;
+
     private final AbstractRedisClient client;
     private final ClientResources resources;
     private final EventLoopGroupProvider threads;
@@ -108,7 +114,12 @@ public final class OwnedConnectionFactory implements ConnectionFactory {
             PatientDelay delay) {
         SocketOptions socket = SocketOptions.builder()
                 .connectTimeout(timeout)
-                .keepAlive(true)
+                .keepAlive(SocketOptions.KeepAliveOptions.builder()
+                        .enable()
+                        .idle(KEEP_ALIVE_IDLE)
+                        .interval(KEEP_ALIVE_INTERVAL)
+                        .count(KEEP_ALIVE_COUNT)
+                        .build())
                 .tcpNoDelay(true)
                 .build();
         if (cluster) {

@@ -65,13 +65,32 @@ public final class RedisCalls {
         if (links.isGone(link)) {
             return CompletableFuture.failedFuture(ConnectionSupervisor.gone(null));
         }
+        String server = link.server().apply(keys[0]);
+        boolean idle = links.isIdle(link, server);
+        CompletableFuture<List<Object>> sent = send(link, server, script, keys, args, timeoutMillis);
+        return idle
+                ? new IdleRetry(links, timeouts, timeoutMillis)
+                        .answer(
+                                link,
+                                sent,
+                                (next, left) -> send(next, next.server().apply(keys[0]), script, keys, args, left))
+                : sent;
+    }
+
+    private CompletableFuture<List<Object>> send(
+            ConnectionFactory.Link link,
+            String server,
+            RedisScript script,
+            String[] keys,
+            String[] args,
+            long timeoutMillis) {
         RedisFuture<List<Object>> sent = link.commands().evalsha(script.digest(), ScriptOutputType.MULTI, keys, args);
-        return bounded(link, keys[0], sent, timeoutMillis)
+        return boundedAt(link, server, sent, timeoutMillis)
                 .exceptionallyCompose(failure -> inFullIfUnknown(
                         failure,
-                        () -> bounded(
+                        () -> boundedAt(
                                 link,
-                                keys[0],
+                                server,
                                 link.commands().<List<Object>>eval(script.body(), ScriptOutputType.MULTI, keys, args),
                                 timeoutMillis)));
     }
@@ -86,7 +105,11 @@ public final class RedisCalls {
     /** Ends requests that take too long, and reports the state of that key's server to the link. */
     public <T> CompletableFuture<T> bounded(
             ConnectionFactory.Link link, String key, RedisFuture<T> future, long timeoutMillis) {
-        String server = link.server().apply(key);
+        return boundedAt(link, link.server().apply(key), future, timeoutMillis);
+    }
+
+    private <T> CompletableFuture<T> boundedAt(
+            ConnectionFactory.Link link, String server, RedisFuture<T> future, long timeoutMillis) {
         CompletableFuture<T> sent = future.toCompletableFuture();
         timeouts.start(sent, timeoutMillis);
         return sent.handle((value, failure) -> {
