@@ -21,7 +21,8 @@ public final class CurrentLease {
     public static Lease require() {
         return find().orElseThrow(() -> new IllegalStateException(
                 "this thread is in no method with @Locked and no LockTemplate; call the method through its bean, "
-                        + "and on other threads pass them the lease"));
+                        + "and on other threads pass them the lease. In a test slice, such as @DataJpaTest, the starter's "
+                        + "LockedAutoConfiguration is missing: add @AutoConfigureLocks to the test class"));
     }
 
     /**

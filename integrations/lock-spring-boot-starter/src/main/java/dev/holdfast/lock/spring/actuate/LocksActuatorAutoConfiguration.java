@@ -4,6 +4,7 @@ import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.spring.boot.HoldfastAutoConfiguration;
 import java.util.Map;
 import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
+import org.springframework.boot.actuate.autoconfigure.endpoint.expose.EndpointExposure;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
@@ -38,6 +39,14 @@ public final class LocksActuatorAutoConfiguration {
     @ConditionalOnAvailableEndpoint(endpoint = LocksEndpoint.class)
     LocksEndpoint locksEndpoint(Map<String, LockClient> clients) {
         return new LocksEndpoint(clients);
+    }
+
+    @Bean
+    @ConditionalOnMissingBean
+    @ConditionalOnBean(LocksEndpoint.class)
+    @ConditionalOnAvailableEndpoint(endpoint = LocksEndpoint.class, exposure = EndpointExposure.WEB)
+    LocksEndpointWebExtension locksEndpointWebExtension(LocksEndpoint endpoint) {
+        return new LocksEndpointWebExtension(endpoint);
     }
 
     /** Off by default: each look costs a request to the store. */

@@ -17,6 +17,8 @@ import java.util.function.Supplier;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
@@ -24,6 +26,8 @@ import org.springframework.util.function.SingletonSupplier;
 
 /** Runs annotated methods with their locks. Thread-safe. */
 final class LockedInterceptor implements MethodInterceptor {
+    private static final Logger LOG = LoggerFactory.getLogger(LockedInterceptor.class);
+
     private final LockedMethods methods;
     private final ConfigurableListableBeanFactory beans;
     private final Supplier<LockedCalls> calls;
@@ -129,6 +133,7 @@ final class LockedInterceptor implements MethodInterceptor {
         if (method.onBusy() == OnBusy.THROW || nothing == null) {
             throw call.busy();
         }
+        LOG.debug("{}: skipped, another holder has the lock", call);
         return nothing.get();
     }
 

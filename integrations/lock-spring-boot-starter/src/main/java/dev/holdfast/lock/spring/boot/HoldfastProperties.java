@@ -85,6 +85,21 @@ public record HoldfastProperties(
         metrics = metrics == null ? Metrics.NOT_SET : metrics;
     }
 
+    /** Without the address, which may have a password. */
+    @Override
+    public String toString() {
+        return "HoldfastProperties[enabled=" + enabled + ", uri=" + (uri == null ? "none" : masked(uri)) + ", backend="
+                + backend + ", who=" + who + ", lock=" + lock + ", locks=" + locks + ", jdbc=" + jdbc + ", redis="
+                + redis
+                + ", etcd=" + etcd + ", zookeeper=" + zookeeper + ", annotation=" + annotation + ", metrics=" + metrics
+                + "]";
+    }
+
+    /** Passwords stand before hosts and in parameters, in ways that differ from store to store: only the scheme is certain to be none. */
+    private static String masked(String uri) {
+        return uri.substring(0, uri.indexOf(':') + 1) + "******";
+    }
+
     /** A module that can use what the application has: its data source, connection or client. */
     public enum Backend {
         /** {@code lock-jdbc} on the {@code DataSource}. */

@@ -3,6 +3,7 @@ package dev.holdfast.lock.spring.boot;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.spring.NamedLockOptions;
+import java.time.Duration;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Consumer;
@@ -14,6 +15,11 @@ final class OptionsOfProperties {
     private OptionsOfProperties() {}
 
     static NamedLockOptions named(HoldfastProperties properties) {
+        Duration wait = properties.annotation().longestWait();
+        if (wait != null && wait.isNegative()) {
+            throw RefusedConfigurationException.of(
+                    "holdfast.annotation.wait", new IllegalArgumentException("it must not be negative, got " + wait));
+        }
         LockOptions defaults = lock("holdfast.lock", LockOptions.builder(), properties.lock());
         Map<String, LockOptions> named = new TreeMap<>();
         for (Map.Entry<String, HoldfastProperties.Lock> own : properties.locks().entrySet()) {

@@ -1,8 +1,8 @@
 package dev.holdfast.lock.spring.integration;
 
 import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockClient;
-import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
 import java.time.Duration;
@@ -18,7 +18,7 @@ import org.springframework.util.Assert;
  *
  * <p>{@code unlock} throws {@link java.util.ConcurrentModificationException} if the lease was lost, and
  * {@link IllegalMonitorStateException} if the thread does not hold the lock. Other exceptions are Holdfast's
- * {@link LockException}s.
+ * {@link dev.holdfast.lock.LockException}s.
  *
  * <p>Immutable and thread-safe. Does not close the client.
  */
@@ -59,12 +59,12 @@ public final class HoldfastLockRegistry implements RenewableLockRegistry<Distrib
     }
 
     /**
-     * Makes sure that the calling thread still holds a lock, and renews its lease if less than half of it is left. Not needed:
-     * leases are renewed in the background.
+     * Makes sure that the calling thread still holds a lock, and renews its lease if less than half of it is left. A hold with a time
+     * to live lasts no longer than that. Not needed: leases are renewed in the background.
      *
      * @param lockKey a string
      * @throws IllegalMonitorStateException if the calling thread does not hold the lock
-     * @throws IllegalStateException if the lease was lost, or cannot be renewed any further
+     * @throws IllegalStateException if the lease was lost
      * @throws LockUnavailableException if the store does not answer; the lease may be valid for a shorter time
      */
     @Override
@@ -74,11 +74,17 @@ public final class HoldfastLockRegistry implements RenewableLockRegistry<Distrib
                 .orElseThrow(() -> new IllegalMonitorStateException(
                         "The current thread does not hold the lock '" + lock.name() + "'"));
         try {
-            lease.ensure(lock.options().lease().dividedBy(2));
-        } catch (LockUnavailableException e) {
-            throw e;
-        } catch (LockException | IllegalArgumentException e) {
-            throw new IllegalStateException("Could not renew the lock '" + lock.name() + "'", e);
+            renew(lease, lock.options().lease().dividedBy(2));
+        } catch (LeaseLostException e) {
+            throw new IllegalStateException("Could not renew mutex at " + lock.name() + ": " + e.getMessage(), e);
+        }
+    }
+
+    private static void renew(Lease lease, Duration validity) {
+        try {
+            lease.ensure(validity);
+        } catch (IllegalArgumentException endsEarlier) { // its own options, or a time to live, bound the hold
+            lease.ensure(Duration.ZERO);
         }
     }
 
@@ -89,7 +95,7 @@ public final class HoldfastLockRegistry implements RenewableLockRegistry<Distrib
      * @param lockKey a string
      * @param ttl ignored
      * @throws IllegalMonitorStateException if the calling thread does not hold the lock
-     * @throws IllegalStateException if the lease was lost, or cannot be renewed any further
+     * @throws IllegalStateException if the lease was lost
      * @throws LockUnavailableException if the store does not answer; the lease may be valid for a shorter time
      */
     @Override

@@ -69,7 +69,9 @@ final class RegistryLock implements DistributedLock {
         try {
             lock.unlock();
         } catch (LeaseLostException e) {
-            ConcurrentModificationException lost = new ConcurrentModificationException(e.getMessage());
+            ConcurrentModificationException lost = new ConcurrentModificationException(
+                    "Lock was released in the store due to expiration. The integrity of data protected by this lock may have been"
+                            + " compromised: " + e.getMessage());
             lost.initCause(e);
             throw lost;
         }

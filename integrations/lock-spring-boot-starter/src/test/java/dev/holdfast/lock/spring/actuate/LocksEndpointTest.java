@@ -3,11 +3,14 @@ package dev.holdfast.lock.spring.actuate;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.DistributedLock;
+import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.memory.MemoryStore;
 import dev.holdfast.lock.spring.boot.HoldfastAutoConfiguration;
+import dev.holdfast.lock.testkit.fault.ForwardingClient;
 import java.lang.reflect.Method;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -15,12 +18,15 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.SpringBootConfiguration;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.actuate.endpoint.annotation.DeleteOperation;
 import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
+import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
@@ -99,6 +105,25 @@ class LocksEndpointTest {
     }
 
     @Test
+    void nameThatIsNotAcceptable_isABadRequest_andASilentStoreIsNotAvailable() throws Exception {
+        try (ConfigurableApplicationContext context = start()) {
+            HttpResponse<String> answer = answer(context, "/actuator/locks/" + "a".repeat(600));
+            assertThat(answer.statusCode()).isEqualTo(400);
+            assertThat(answer.body()).contains("{\"error\":\"", "600");
+            LockClient silent = new ForwardingClient(context.getBean(LockClient.class)) {
+                @Override
+                public List<HolderInfo> holders(String name) {
+                    throw new LockUnavailableException("no answer");
+                }
+            };
+            WebEndpointResponse<Object> failed =
+                    new LocksEndpointWebExtension(new LocksEndpoint(Map.of("lockClient", silent))).lock("a");
+            assertThat(failed.getStatus()).isEqualTo(503);
+            assertThat(failed.getBody()).isEqualTo(Map.of("error", "no answer"));
+        }
+    }
+
+    @Test
     void endpoint_onlyReads() {
         assertThat(Arrays.stream(LocksEndpoint.class.getDeclaredMethods())
                         .map(Method::getAnnotations)
@@ -134,13 +159,17 @@ class LocksEndpointTest {
     }
 
     private String get(ConfigurableApplicationContext context, String path) throws Exception {
+        HttpResponse<String> answer = answer(context, path);
+        assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
+        return answer.body();
+    }
+
+    private HttpResponse<String> answer(ConfigurableApplicationContext context, String path) throws Exception {
         int port = ((ServletWebServerApplicationContext) context).getWebServer().getPort();
-        HttpResponse<String> answer = http.send(
+        return http.send(
                 HttpRequest.newBuilder(URI.create("http://localhost:" + port + path))
                         .build(),
                 HttpResponse.BodyHandlers.ofString());
-        assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
-        return answer.body();
     }
 
     @SpringBootConfiguration

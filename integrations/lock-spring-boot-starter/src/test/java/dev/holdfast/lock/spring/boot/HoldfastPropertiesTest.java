@@ -139,6 +139,15 @@ class HoldfastPropertiesTest {
     }
 
     @Test
+    void toString_hasNoPassword() {
+        runner.withPropertyValues("holdfast.uri=memory:s3cret", "holdfast.who=shop")
+                .run(context -> assertThat(
+                                context.getBean(HoldfastProperties.class).toString())
+                        .contains("uri=memory:******", "who=shop")
+                        .doesNotContain("s3cret"));
+    }
+
+    @Test
     void annotationProperties_areBound() {
         runner.withPropertyValues(
                         "holdfast.annotation.wait=5s",
@@ -163,6 +172,7 @@ class HoldfastPropertiesTest {
             {"holdfast.locks.nightly.lease=-1s", "holdfast.locks.nightly.lease", "lease must be"},
             {"holdfast.hand-off-limit=2000", "holdfast.hand-off-limit", "0 to 1023"},
             {"holdfast.request-timeout=0s", "holdfast.request-timeout", "requestTimeout must be"},
+            {"holdfast.annotation.wait=-1s", "holdfast.annotation.wait", "must not be negative"},
             {"holdfast.uri=rediss//x", "holdfast.uri", ""},
         }) {
             runner.withPropertyValues(wrong[0]).run(context -> {

@@ -115,6 +115,15 @@ class HoldfastLockRegistryRenewalTest {
     }
 
     @Test
+    void renewLock_ofAHoldThatEndsBeforeHalfOfTheLease_works() {
+        DistributedLock lock = registry.obtain("foo");
+        lock.lock(Duration.ofSeconds(5)); // the lease is 15 s
+        registry.renewLock("foo");
+        assertThat(client.lock("foo").held().orElseThrow().remaining()).isLessThanOrEqualTo(Duration.ofSeconds(5));
+        lock.unlock();
+    }
+
+    @Test
     void renewLock_afterALoss_isAnIllegalState() {
         DistributedLock lock = registry.obtain("foo");
         lock.lock(Duration.ofMillis(30));
@@ -123,6 +132,8 @@ class HoldfastLockRegistryRenewalTest {
         assertThatThrownBy(() -> registry.renewLock("foo"))
                 .isInstanceOf(IllegalStateException.class)
                 .hasCauseInstanceOf(LeaseLostException.class);
-        assertThatThrownBy(lock::unlock).isInstanceOf(ConcurrentModificationException.class);
+        assertThatThrownBy(lock::unlock)
+                .isInstanceOf(ConcurrentModificationException.class)
+                .hasMessageContaining("Lock was released in the store due to expiration");
     }
 }
