@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class ConsulAttempts {
     /** Consul sends no notification at the end of a lock-delay. */
-    private static final long LOCK_DELAY_POLL_MILLIS = 500;
+    static final long LOCK_DELAY_POLL_MILLIS = 500;
 
     private static final int TRIES = 4;
     private static final int EPOCH = 0;

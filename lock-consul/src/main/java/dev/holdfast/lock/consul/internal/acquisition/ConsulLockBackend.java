@@ -86,7 +86,12 @@ public final class ConsulLockBackend implements LockBackend {
 
     @Override
     public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
-        return translated("acquire", attempts.tryAcquire(request));
+        return translated("acquire", attempts.tryAcquire(request).whenComplete((result, failure) -> {
+            if (result instanceof AcquireResult.Busy busy
+                    && busy.remainingMillis() == ConsulAttempts.LOCK_DELAY_POLL_MILLIS) {
+                watches.delayed(request.acquisition().name(), busy.remainingMillis());
+            }
+        }));
     }
 
     @Override

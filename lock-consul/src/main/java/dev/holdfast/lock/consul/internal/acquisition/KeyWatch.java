@@ -30,6 +30,9 @@ final class KeyWatch {
     /** A query on an absent key returns at each write to a neighbouring key. */
     private static final long ABSENT_PAUSE_MILLIS = 100;
 
+    /** The same during a lock-delay, when waiters poll anyway. */
+    private static final long QUIET_PAUSE_MILLIS = 500;
+
     /** The pause after a query that did not block: a proxy answers from its cache. */
     private static final long PLAIN_PAUSE_MILLIS = 1_000;
 
@@ -47,6 +50,8 @@ final class KeyWatch {
     private boolean ended;
     private boolean absent;
     private int failures;
+    /** Guarded by the lock, like the others. */
+    private long quietUntilNanos = System.nanoTime();
 
     /**
      * Creates a watch without a query.
@@ -86,6 +91,16 @@ final class KeyWatch {
             notifyWaiter(waiter);
         }
         return () -> remove(waiter);
+    }
+
+    /** Notifies nobody for a while: a query on an absent key returns at each write to a neighbouring key. */
+    void beQuiet(long millis) {
+        lock.lock();
+        try {
+            quietUntilNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
+        } finally {
+            lock.unlock();
+        }
     }
 
     boolean hasEnded() {
@@ -165,9 +180,10 @@ final class KeyWatch {
         lock.lock();
         try {
             failures = usable ? 0 : failures + 1;
+            boolean quiet = absent && quietUntilNanos - System.nanoTime() > 0;
             absent = free;
-            notified = free && !ended ? List.copyOf(waiters) : List.of();
-            pauseMillis = pause(usable, free, prompt);
+            notified = free && !ended && !quiet ? List.copyOf(waiters) : List.of();
+            pauseMillis = quiet && free ? QUIET_PAUSE_MILLIS : pause(usable, free, prompt);
             stays = entered && !ended && pauseMillis == 0;
         } finally {
             lock.unlock();

@@ -32,6 +32,14 @@ final class KeyWatchRegistry {
         }
     }
 
+    /** During a lock-delay waiters poll, and need no notification. */
+    void delayed(String name, long millis) {
+        KeyWatch watch = byName.get(name);
+        if (watch != null) {
+            watch.beQuiet(millis);
+        }
+    }
+
     private KeyWatch watch(String name) {
         return new KeyWatch(
                 keys.lock(name),

@@ -163,6 +163,21 @@ final class KeyWatchTest {
         awaitAsked("", "index=8&wait=60s");
     }
 
+    /** During a lock-delay the key is absent, and the query returns at each write to a neighbouring key. */
+    @Test
+    void lockDelay_waitersAreNotNotifiedAgain_untilTheKeyWasThere() {
+        watches.subscribe("a", calls::incrementAndGet);
+        answers.add("404 12");
+        await().atMost(PATIENCE).untilAsserted(() -> assertThat(calls).hasValue(1));
+        watches.delayed("a", 3_600_000);
+        watches.delayed("another", 1);
+        answers.addAll(List.of("404 13", "404 14", "404 15"));
+        awaitAsked("", "index=12&wait=60s", "index=13&wait=60s", "index=14&wait=60s", "index=15&wait=60s");
+        assertThat(calls).hasValue(1);
+        answers.addAll(List.of("200 16", "404 17"));
+        await().atMost(PATIENCE).untilAsserted(() -> assertThat(calls).hasValue(2));
+    }
+
     /** Names beyond the limit of blocking queries are asked for together, twice a second. */
     @Test
     void manyNames_areAskedForTogether() {
