@@ -3,9 +3,13 @@ package dev.holdfast.lock.etcd;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.holdfast.lock.DistributedSemaphore;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.LockListener;
+import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.Permit;
 import dev.holdfast.lock.testkit.server.EtcdServer;
 import io.etcd.jetcd.Client;
 import java.time.Duration;
@@ -13,6 +17,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 
@@ -81,6 +86,42 @@ final class EtcdStreamsTest {
                     LockClient waiter = EtcdLocks.builder(etcd).build()) {
                 waitsLeaveOtherLocksAlone(server, holder, waiter);
             }
+        }
+    }
+
+    /** More than the head of the queue; they are as many acquisitions on the server. */
+    @Test
+    void waitersForPermits_inOneProcess_areAllServed_andNoneOfTheHeldIsLost() throws Exception {
+        try (EtcdServer server = EtcdServer.start();
+                LockClient client = LockClient.connect("etcd://" + server.hostsAndPorts())) {
+            AtomicInteger lost = new AtomicInteger();
+            client.addListener(new LockListener() {
+                @Override
+                public void lost(String name, long token, Duration held, LossReason reason) {
+                    lost.incrementAndGet();
+                }
+            });
+            DistributedSemaphore semaphore = client.semaphore("api", 4);
+            List<Permit> held = new ArrayList<>();
+            for (int i = 0; i < 4; i++) {
+                held.add(semaphore.acquire());
+            }
+            List<CompletableFuture<Void>> waits = new ArrayList<>();
+            for (int i = 0; i < 200; i++) {
+                waits.add(semaphore
+                        .acquireAsync(1, PATIENCE.multipliedBy(3))
+                        .thenAccept(Permit::close)
+                        .toCompletableFuture());
+            }
+            await().atMost(PATIENCE).until(() -> server.calls("Txn") >= 204);
+            assertThat(server.sum("etcd_debugging_mvcc_watcher_total", "")).isLessThanOrEqualTo(1);
+
+            held.forEach(Permit::close);
+
+            for (CompletableFuture<Void> wait : waits) {
+                wait.get(PATIENCE.toMillis() * 3, TimeUnit.MILLISECONDS);
+            }
+            assertThat(lost).hasValue(0);
         }
     }
 }

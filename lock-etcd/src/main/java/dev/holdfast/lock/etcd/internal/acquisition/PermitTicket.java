@@ -13,11 +13,27 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The ticket of a waiter for permits, which depends on all keys ahead. While it is subscribed, its client's {@link
- * PermitWatch} keeps the line for all waiters of the name, and notifies those that have room. Equal if it belongs to the
+ * The ticket of a waiter for permits, which depends on all keys ahead. While it is subscribed, its client's
+ * {@code PermitWatch} keeps the line for all waiters of the name, and notifies those that have room. Equal if it belongs to the
  * same acquisition. Thread-safe.
  */
 public final class PermitTicket implements EtcdTicket {
+    /** The line that a watch keeps for several tickets. Thread-safe. */
+    interface SharedLine {
+        PermitLine line();
+
+        /** Takes the answer of a ticket's attempt; returns whether that waiter may proceed. */
+        boolean update(PermitTicket from, PermitLine newer);
+
+        /** Takes the whole queue as read by a ticket's poll; returns whether that waiter may proceed. */
+        boolean onPoll(PermitTicket from, List<KeyValue> read, long at);
+
+        /** Whether this poll must read the queue; otherwise one of another waiter did. */
+        boolean mustRead();
+
+        boolean onEvents(WatchResponse response);
+    }
+
     private final EtcdAcquisition acquisition;
     /** Tickets of different histories of the store are different. */
     private final int history;
@@ -26,7 +42,7 @@ public final class PermitTicket implements EtcdTicket {
     /** Guards the next two; taken within the mutex of the watch, never around it. */
     private final ReentrantLock mutex = new ReentrantLock();
 
-    private @Nullable PermitWatch watch;
+    private @Nullable SharedLine watch;
     /** The line while there is no watch; otherwise an older one. */
     private PermitLine line;
 
@@ -70,7 +86,7 @@ public final class PermitTicket implements EtcdTicket {
     /** The newest line. */
     PermitLine line() {
         mutex.lock();
-        PermitWatch shared;
+        SharedLine shared;
         try {
             shared = watch;
             if (shared == null) {
@@ -82,7 +98,7 @@ public final class PermitTicket implements EtcdTicket {
         return shared.line();
     }
 
-    private @Nullable PermitWatch watch() {
+    private @Nullable SharedLine watch() {
         mutex.lock();
         try {
             return watch;
@@ -92,7 +108,7 @@ public final class PermitTicket implements EtcdTicket {
     }
 
     /** From now on, the watch has the line. */
-    void share(PermitWatch by, PermitLine newest) {
+    void share(SharedLine by, PermitLine newest) {
         mutex.lock();
         try {
             watch = by;
@@ -103,7 +119,7 @@ public final class PermitTicket implements EtcdTicket {
     }
 
     /** The watch no longer has this waiter. */
-    void unshare(PermitWatch by, PermitLine last) {
+    void unshare(SharedLine by, PermitLine last) {
         mutex.lock();
         try {
             if (watch == by) {
@@ -117,20 +133,20 @@ public final class PermitTicket implements EtcdTicket {
 
     @Override
     public boolean onEvents(WatchResponse response) {
-        PermitWatch shared = watch();
+        SharedLine shared = watch();
         return shared != null && shared.onEvents(response);
     }
 
     @Override
     public boolean onRead(List<KeyValue> read, long at) {
-        PermitWatch shared = watch();
+        SharedLine shared = watch();
         return shared != null ? shared.onPoll(this, read, at) : update(new PermitLine(read, at));
     }
 
     /** Whether a poll need not read the queue, because the watch has it. */
     @Override
     public boolean isRead() {
-        PermitWatch shared = watch();
+        SharedLine shared = watch();
         return shared != null && !shared.mustRead();
     }
 
@@ -141,7 +157,7 @@ public final class PermitTicket implements EtcdTicket {
 
     /** Takes a newer state of the queue; returns whether the waiter may proceed. */
     public boolean update(PermitLine newer) {
-        PermitWatch shared = watch();
+        SharedLine shared = watch();
         if (shared != null) {
             return shared.update(this, newer);
         }

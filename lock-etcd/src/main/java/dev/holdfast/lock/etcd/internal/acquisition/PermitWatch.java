@@ -30,7 +30,7 @@ import java.util.stream.Collectors;
  * <p>The line is that of the newest attempt or read, without the keys that were deleted since. New keys may be missing:
  * they come behind all others. A waiter is notified once until its next attempt. Thread-safe.
  */
-final class PermitWatch extends SharedWatch {
+final class PermitWatch extends SharedWatch implements PermitTicket.SharedLine {
     /** One poll in that time reads the queue, for all waiters. */
     private static final long READ_NANOS = TimeUnit.MILLISECONDS.toNanos(2_500);
 
@@ -115,8 +115,8 @@ final class PermitWatch extends SharedWatch {
         }
     }
 
-    /** Takes the answer of a waiter's attempt or poll; returns whether that waiter may proceed. */
-    boolean update(PermitTicket from, PermitLine newer) {
+    @Override
+    public boolean update(PermitTicket from, PermitLine newer) {
         boolean[] news = new boolean[1];
         changed(notified -> {
             Waiter waiter = waiters.get(from);
@@ -135,8 +135,8 @@ final class PermitWatch extends SharedWatch {
         return news[0];
     }
 
-    /** Whether this poll must read the queue; otherwise one of another waiter did. */
-    boolean mustRead() {
+    @Override
+    public boolean mustRead() {
         mutex.lock();
         try {
             boolean late = System.nanoTime() - readNanos >= READ_NANOS;
@@ -149,7 +149,8 @@ final class PermitWatch extends SharedWatch {
         }
     }
 
-    PermitLine line() {
+    @Override
+    public PermitLine line() {
         mutex.lock();
         try {
             return line;
@@ -219,8 +220,8 @@ final class PermitWatch extends SharedWatch {
         return false;
     }
 
-    /** Takes the whole queue as read by a poll; returns whether that waiter may proceed. */
-    boolean onPoll(PermitTicket from, List<KeyValue> read, long at) {
+    @Override
+    public boolean onPoll(PermitTicket from, List<KeyValue> read, long at) {
         boolean[] news = new boolean[1];
         changed(notified -> {
             take(read, at, notified);

@@ -4,7 +4,7 @@ import dev.holdfast.lock.etcd.internal.client.WatchTarget;
 import dev.holdfast.lock.spi.Subscription;
 
 /** A watch of a client on the queue of a name, for all its waiters there that have the same kind of ticket. */
-abstract sealed class SharedWatch implements WatchTarget permits NameWatch, PermitWatch {
+abstract class SharedWatch implements WatchTarget {
     /** The history of the store whose revisions it compares. */
     final int history;
     /** The number of users; guarded by {@link NameWatchPool}, like the next two. */

@@ -4,22 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.etcd.internal.acquisition.ConditionalWrite;
 import dev.holdfast.lock.etcd.internal.acquisition.EtcdAcquisition;
-import dev.holdfast.lock.etcd.internal.acquisition.EtcdTicket;
-import dev.holdfast.lock.etcd.internal.acquisition.LeaseMember;
 import dev.holdfast.lock.etcd.internal.acquisition.QueueHeadTicket;
 import dev.holdfast.lock.etcd.internal.acquisition.SharedLease;
-import dev.holdfast.lock.etcd.internal.acquisition.SharedLeasePool;
 import dev.holdfast.lock.etcd.internal.acquisition.TestAcquisitions;
-import dev.holdfast.lock.etcd.internal.client.CallLimit;
-import dev.holdfast.lock.etcd.internal.client.ClientKeyPool;
-import dev.holdfast.lock.etcd.internal.client.Deadline;
-import dev.holdfast.lock.etcd.internal.client.EtcdCalls;
 import dev.holdfast.lock.etcd.internal.client.EtcdFailures;
 import dev.holdfast.lock.etcd.internal.client.EtcdKeys;
 import dev.holdfast.lock.etcd.internal.client.ScriptedEtcd;
-import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.Ticket;
@@ -27,90 +18,15 @@ import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.api.Compare;
 import io.etcd.jetcd.api.KeyValue;
-import io.etcd.jetcd.api.ResponseOp;
 import io.etcd.jetcd.api.TxnRequest;
 import io.grpc.Status;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** What an attempt sends, and what each answer means for its acquisition: without a server. */
-final class EtcdAttemptsTest {
-    /** Long, as an attempt on a lease of which a twentieth has passed sends more. */
-    private static final long LEASE = 300_000;
-
-    private static final ByteSequence OTHER = TestAcquisitions.create().key();
-
-    private final ScriptedEtcd etcd = new ScriptedEtcd();
-    private final EtcdCalls calls = etcd.calls();
-    private final List<LeaseMember> gone = new ArrayList<>();
-    private final SharedLeasePool leases = new SharedLeasePool(calls, (acquisition, detail) -> gone.add(acquisition));
-    private final List<EtcdAcquisition> forgotten = new ArrayList<>();
-    private final List<Grant> voided = new ArrayList<>();
-    private final EtcdAttempts attempts = new EtcdAttempts(
-            calls,
-            new QueueProtocol(TestAcquisitions.KEYS),
-            leases,
-            new ConditionalWrite(calls, TestAcquisitions.KEYS, leases),
-            new ClientKeyPool(),
-            new CallLimit(EtcdAttempts.MAX_CALLS),
-            forgotten::add,
-            voided::add);
-
-    @AfterEach
-    void close() {
-        etcd.close();
-    }
-
-    private CompletableFuture<AcquireResult> ask(
-            EtcdAcquisition acquisition, long waitMillis, @Nullable Ticket ticket) {
-        AcquireRequest request =
-                new AcquireRequest(acquisition.id(), LEASE, waitMillis, true, ticket, 60_000, BackendDriver.IDENTITY);
-        Deadline deadline = new Deadline(System.nanoTime(), 60_000);
-        acquisition.beginAttempt(request, deadline.startNanos());
-        return attempts.tryAcquire(acquisition, request, deadline, true);
-    }
-
-    private CompletableFuture<AcquireResult> ask(EtcdAcquisition acquisition) {
-        return ask(acquisition, 60_000, null);
-    }
-
-    private void leaseIs(long id) {
-        ScriptedEtcd.Request grant = etcd.next("grant");
-        assertThat(grant.arguments().get(0)).isEqualTo(300L);
-        grant.answers(ScriptedEtcd.granted(id, 300, 0));
-    }
-
-    private static KeyValue keyOf(EtcdAcquisition acquisition, long created, long modified, long lease) {
-        return ScriptedEtcd.entry(acquisition.key(), acquisition.value(0), created, modified, lease);
-    }
-
-    /** The write was carried out at that revision, and these are the keys up to it. */
-    private void written(long revision, KeyValue... line) {
-        etcd.next("txn").answers(ScriptedEtcd.txn(true, revision, ScriptedEtcd.read(line)));
-    }
-
-    private void refused(long revision, KeyValue... present) {
-        etcd.next("txn").answers(ScriptedEtcd.txn(false, revision, ScriptedEtcd.read(), ScriptedEtcd.read(present)));
-    }
-
-    private static KeyValue ahead(long created) {
-        return ScriptedEtcd.entry(OTHER, ByteSequence.EMPTY, created, created, 99);
-    }
-
-    private static long expected(TxnRequest txn) {
-        return txn.getCompareList().stream()
-                .filter(compare -> compare.getTarget() == Compare.CompareTarget.MOD)
-                .mapToLong(Compare::getModRevision)
-                .findFirst()
-                .orElseThrow();
-    }
-
+final class EtcdAttemptsTest extends ScriptedAttempts {
     @Test
     void first_isGranted_forNoMoreThanItsLease() {
         EtcdAcquisition acquisition = TestAcquisitions.create();
@@ -418,130 +334,5 @@ final class EtcdAttemptsTest {
                     .isInstanceOf(waits ? AcquireResult.Busy.class : AcquireResult.Granted.class);
             assertThat(voided).as("waits: %s", waits).containsExactly(handed);
         }
-    }
-
-    private EtcdTicket queuedAt(EtcdAcquisition acquisition, long revision) {
-        CompletableFuture<AcquireResult> result = ask(acquisition);
-        leaseIs(7);
-        written(revision, keyOf(acquisition, revision, revision, 7), ahead(revision - 1));
-        return (EtcdTicket) Objects.requireNonNull(((AcquireResult.Busy) BackendDriver.answer(result)).ticket());
-    }
-
-    /** It has lost its data: a lower revision in the answer to a later request. */
-    @Test
-    void store_withoutItsData_isEnteredAgain() {
-        EtcdAcquisition acquisition = TestAcquisitions.create();
-        EtcdTicket ticket = queuedAt(acquisition, 600);
-        acquisition.markNotified();
-
-        CompletableFuture<AcquireResult> result = ask(acquisition, 60_000, ticket);
-        assertThat(expected(etcd.next("txn").txn())).isEqualTo(600);
-        refused(5);
-        assertThat(expected(etcd.next("txn").txn())).as("no key").isZero();
-        written(6, keyOf(acquisition, 6, 6, 7), ahead(4));
-
-        AcquireResult.Busy busy = (AcquireResult.Busy) BackendDriver.answer(result);
-        assertThat(busy.ticket()).as("its watch begins again").isNotNull().isNotEqualTo(ticket);
-        assertThat(((EtcdTicket) Objects.requireNonNull(busy.ticket())).revision())
-                .isEqualTo(6);
-    }
-
-    /** It has the data of a backup, with the keys as they were: the keys decide, not what was seen later. */
-    @Test
-    void store_withEarlierData_isEnteredWithTheKeyThatItHas() {
-        EtcdAcquisition acquisition = TestAcquisitions.create();
-        EtcdTicket ticket = queuedAt(acquisition, 600);
-        acquisition.markNotified();
-
-        CompletableFuture<AcquireResult> result = ask(acquisition, 60_000, ticket);
-        refused(60, keyOf(acquisition, 50, 55, 7));
-        refused(61, keyOf(acquisition, 50, 55, 7));
-        assertThat(expected(etcd.next("txn").txn())).isEqualTo(55);
-        written(62, keyOf(acquisition, 50, 62, 7));
-
-        assertThat(((AcquireResult.Granted) BackendDriver.answer(result))
-                        .grant()
-                        .token())
-                .isEqualTo(50);
-    }
-
-    /** An attempt finds out whether the store has other data. */
-    @Test
-    void poll_withALowerRevision_isFollowedByAnAttempt() {
-        EtcdAcquisition acquisition = TestAcquisitions.create();
-        EtcdTicket ticket = queuedAt(acquisition, 600);
-
-        ask(acquisition, 60_000, ticket);
-        etcd.next("txn")
-                .answers(ScriptedEtcd.txn(
-                        true, 500, ScriptedEtcd.read(keyOf(acquisition, 600, 600, 7)), ScriptedEtcd.read(ahead(599))));
-
-        assertThat(expected(etcd.next("txn").txn())).isEqualTo(600);
-    }
-
-    /** A key that is never as expected, for whatever reason, costs few requests. */
-    @Test
-    void attempt_thatIsAlwaysRefused_isRepeatedWithPauses() {
-        EtcdAcquisition acquisition = TestAcquisitions.create();
-        ask(acquisition);
-        leaseIs(7);
-
-        int refusals = 0;
-        while (etcd.isAsked("txn")) {
-            refusals++;
-            refused(100 + refusals, keyOf(acquisition, 50, 50 + refusals, 7));
-        }
-
-        assertThat(refusals).isLessThan(10);
-    }
-
-    /** An answer that says how long the queue is, but has the last keys only. */
-    private void leavesALongQueue(EtcdAcquisition acquisition) {
-        ResponseOp.Builder read = ScriptedEtcd.read(keyOf(acquisition, 200, 200, 7), ahead(199)).toBuilder();
-        read.getResponseRangeBuilder().setCount(100);
-        etcd.next("txn").answers(ScriptedEtcd.txn(true, 200, read.build()));
-        etcd.next("txn").answers(ScriptedEtcd.txn(true, 201));
-    }
-
-    /** The read of an attempt takes etcd's time for all other transactions. */
-    @Test
-    void tryOnALongQueue_asksForOneKeyAheadFirst_andWritesNothingWhileItIsThere() {
-        EtcdAcquisition first = TestAcquisitions.create();
-        ask(first, 0, null);
-        leaseIs(7);
-        leavesALongQueue(first);
-        int txns = etcd.count("txn");
-
-        EtcdAcquisition second = TestAcquisitions.create();
-        CompletableFuture<AcquireResult> busy = ask(second, 0, null);
-        assertThat(etcd.next("get").arguments().get(0)).isEqualTo(OTHER);
-        etcd.next("get").answers(ScriptedEtcd.found(202, true, ahead(199)));
-
-        assertThat(BackendDriver.answer(busy)).isEqualTo(new AcquireResult.Busy(-1, null));
-        assertThat(etcd.count("txn")).isEqualTo(txns);
-        assertThat(forgotten).contains(second);
-
-        EtcdAcquisition third = TestAcquisitions.create();
-        CompletableFuture<AcquireResult> granted = ask(third, 0, null);
-        etcd.next("get").answers(ScriptedEtcd.found(203, false));
-        written(204, keyOf(third, 204, 204, 7), ahead(150));
-        etcd.next("txn").answers(ScriptedEtcd.txn(true, 205));
-
-        assertThat(BackendDriver.answer(granted)).isEqualTo(new AcquireResult.Busy(-1, null));
-        ask(TestAcquisitions.create(), 0, null);
-        assertThat(etcd.isAsked("get")).as("the queue is short again").isFalse();
-    }
-
-    @Test
-    void waiterOnALongQueue_entersItAtOnce() {
-        EtcdAcquisition first = TestAcquisitions.create();
-        ask(first, 0, null);
-        leaseIs(7);
-        leavesALongQueue(first);
-
-        ask(TestAcquisitions.create());
-
-        assertThat(etcd.isAsked("get")).isFalse();
-        assertThat(etcd.isAsked("txn")).isTrue();
     }
 }
