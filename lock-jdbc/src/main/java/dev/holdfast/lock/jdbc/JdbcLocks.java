@@ -257,10 +257,13 @@ public final class JdbcLocks {
                 Database database = Database.openBy(openedBy, connections, request, timeoutMillis, closeDataSource);
                 boolean called = notifications == null ? RowSessionPool.poolSize(dataSource) >= 3 : notifications;
                 return ExpiringRowBackend.of(
-                        kind,
-                        database,
-                        called && database.dialect().supportsNotifications() ? new PostgresWakeups(database) : null,
-                        System::nanoTime);
+                                kind,
+                                database,
+                                called && database.dialect().supportsNotifications()
+                                        ? new PostgresWakeups(database)
+                                        : null,
+                                System::nanoTime)
+                        .requireRenewal(timeoutMillis);
             }
             int limit = maxRowLocks == null ? RowSessionPool.limit(dataSource) : maxRowLocks;
             Database database = Database.openBy(openedBy, connections, request, timeoutMillis, closeDataSource);

@@ -69,6 +69,11 @@ public final class JdbcFailureTranslator {
                 new Remedy.Unavailable(
                         database + " had another statement under the name of this one" + seen,
                         "where a proxy pools transactions, such as PgBouncer, set the driver's parameter prepareThreshold=0");
+            case SETTING ->
+                new Remedy.Configuration(
+                        "a setting of " + database + " or of the session forbids the statement" + seen,
+                        "set sql_safe_updates = 0, binlog_format = ROW or MIXED, or what the message names, for the pool's"
+                                + " connections");
             case CONFLICT ->
                 new Remedy.Unavailable(
                         "other transactions of " + database + " conflicted with every attempt" + seen,

@@ -268,6 +268,11 @@ public abstract class DatabaseDialect {
         throw new UnsupportedOperationException(title);
     }
 
+    /** Limits a SELECT to its first row. */
+    String firstRow() {
+        return "LIMIT 1";
+    }
+
     /** Makes a transaction usable after one of its statements has failed. */
     public void recover(Connection connection) throws SQLException {}
 

@@ -42,6 +42,12 @@ final class H2Dialect extends DatabaseDialect {
     @Override
     public void requireSafeServer(Connection connection, LockTable strategy) {}
 
+    /** Several of H2's modes do not have LIMIT. */
+    @Override
+    String firstRow() {
+        return "FETCH FIRST ROW ONLY";
+    }
+
     @Override
     String tableQuery(TableName table) {
         int dot = table.text().indexOf('.');

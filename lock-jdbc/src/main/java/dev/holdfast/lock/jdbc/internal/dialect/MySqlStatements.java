@@ -69,7 +69,7 @@ final class MySqlStatements implements LockStatements {
                 + RowOwners.READER + "%', " + ExpiryRows.BESIDE_SHARES + ", 0))";
         String assignments = """
                 token = IF(%1$s, LAST_INSERT_ID(IF(owner <=> ?, token, %6$s)), token + 0 * LAST_INSERT_ID(%2$d + %3$s)),
-                since = IF(%1$s AND NOT owner <=> ?, %4$s, since),
+                since = IF(%1$s AND NOT (owner <=> ?), %4$s, since),
                 holder = IF(%1$s, ?, holder),
                 lease_millis = IF(%1$s, ?, lease_millis),
                 owner = IF(%1$s, ?, owner),

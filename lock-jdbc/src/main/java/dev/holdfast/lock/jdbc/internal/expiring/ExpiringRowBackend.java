@@ -250,6 +250,25 @@ public final class ExpiringRowBackend implements LockBackend {
         });
     }
 
+    /**
+     * Renews a lease that nobody has: a client whose renewals the database refuses would lose all its locks.
+     *
+     * @throws dev.holdfast.lock.LockException as the refusal is reported; this backend is closed then
+     */
+    public ExpiringRowBackend requireRenewal(long timeoutMillis) {
+        AcquisitionId nobodys = new AcquisitionId("holdfast", OwnerId.random(), Demand.EXCLUSIVE);
+        boolean done = false;
+        try {
+            renew(List.of(new Grant(nobodys, 1, info.minLeaseMillis(), null)), timeoutMillis);
+            done = true;
+            return this;
+        } finally {
+            if (!done) {
+                close();
+            }
+        }
+    }
+
     private static RenewResult result(Grant grant, ExpiryStatements.Renewed renewed) {
         OwnerId owner = grant.acquisition().owner();
         if (renewed.renewed().contains(owner)) {

@@ -7,7 +7,9 @@ import dev.holdfast.lock.jdbc.internal.sql.RowOwners;
 import dev.holdfast.lock.spi.Identity;
 import java.time.Instant;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A row that was read, or that will be written. Times are the database's, in milliseconds since 1970. Immutable.
@@ -37,17 +39,20 @@ public record RowState(
         boolean live,
         SharedRow shared) {
 
-    /** What was read, with those who hold and wait now. */
+    /** What was read, with those who hold and wait now. Some databases return null for an empty text. */
     public static RowState read(
             String name,
-            String owner,
+            @Nullable String ownerOrNull,
             long token,
             long expiresMillis,
             long sinceMillis,
-            String holder,
-            String text,
+            @Nullable String holderOrNull,
+            @Nullable String textOrNull,
             long nowMillis,
             boolean live) {
+        String owner = Objects.toString(ownerOrNull, "");
+        String holder = Objects.toString(holderOrNull, "");
+        String text = Objects.toString(textOrNull, "");
         SharedRow written = SharedRow.of(text);
         boolean many = live && owner.equals(RowOwners.SHARED);
         SharedRow kept = many ? written : new SharedRow(written.limit(), written.mark(), List.of());

@@ -20,6 +20,9 @@ import org.slf4j.LoggerFactory;
 public final class RowStateRepository {
     private static final Logger LOG = LoggerFactory.getLogger(RowStateRepository.class);
 
+    /** Stands for an empty text, which some databases take for NULL. */
+    private static final String NONE = "-";
+
     private final DatabaseDialect dialect;
     private final TableName table;
     private final String read;
@@ -45,13 +48,15 @@ public final class RowStateRepository {
         String reader = dialect.startsWith("owner", RowOwners.READER);
         String update = "UPDATE " + table + " SET expires = CASE WHEN " + number + eq + "0 THEN expires ELSE "
                 + dialect.nowPlusMillis(number) + " END, owner = " + text + ", token = " + number + ", shares = " + text
-                + " WHERE name" + eq + "? AND COALESCE(owner, '')" + eq + text + " AND token" + eq + number
-                + " AND COALESCE(shares, '')" + eq + text + " AND " + dialect.epochMillis("expires") + eq + number
+                + " WHERE name" + eq + "? AND COALESCE(owner, '" + NONE + "')" + eq + text + " AND token" + eq + number
+                + " AND CASE WHEN shares " + dialect.operator(">") + " '!' THEN shares ELSE '" + NONE + "' END" + eq
+                + text
+                + " AND " + dialect.epochMillis("expires") + eq + number
                 + " AND (" + number + eq + "1 OR owner IS NULL OR " + reader + " OR expires " + dialect.operator("<=")
                 + " " + now + ")";
         String columns = " (name, owner, token, lease_millis, expires, since, holder, shares) ";
         String values = "VALUES (?, " + text + ", " + number + ", 0, " + dialect.nowPlusMillis(number) + ", " + now
-                + ", '', " + text + ")";
+                + ", ' ', " + text + ")";
         change = dialect.changeRow(table, update, false);
         changeAndNotify = dialect.changeRow(table, update, true);
         insert = dialect.insertRow(table, columns + values);
@@ -134,11 +139,11 @@ public final class RowStateRepository {
                     .number(forMillis)
                     .text(next.owner().isEmpty() ? null : next.owner())
                     .number(next.token())
-                    .text(next.text())
+                    .text(next.text().isEmpty() ? null : next.text())
                     .name(row.name())
-                    .text(row.owner())
+                    .text(row.owner().isEmpty() ? NONE : row.owner())
                     .number(row.token())
-                    .text(row.text())
+                    .text(row.text().isEmpty() ? NONE : row.text())
                     .number(row.expiresMillis())
                     .number(row.isExclusive() && sameOwner ? 1 : 0);
             return dialect.executeChange(statement);
@@ -153,7 +158,7 @@ public final class RowStateRepository {
                     .text(next.owner().isEmpty() ? null : next.owner())
                     .number(next.token())
                     .number(Math.max(0, next.expiresMillis() - next.nowMillis()))
-                    .text(next.text());
+                    .text(next.text().isEmpty() ? null : next.text());
             return dialect.executeInsert(statement);
         }
     }

@@ -32,6 +32,8 @@ public enum JdbcFailure {
     SHARED_NAMES,
     /** A number exceeds its type, as a token does that was drawn from a sequence behind its table. */
     OUT_OF_RANGE,
+    /** A setting of the session or the server forbids the statement. */
+    SETTING,
     /** The statement itself is refused: the table has another shape, or the version is not supported. */
     REFUSED,
     /** Everything else: no answer, no connection, or trouble that may pass. The outcome is unknown. */
@@ -128,6 +130,7 @@ public enum JdbcFailure {
             case 1213, 1205, 1020, 3572, 50200, 90131 -> CONFLICT;
             case 1792, 1836, 90097 -> READ_ONLY;
             case 1146, 1054, 42102, 42103, 42104, 42122, 90036 -> NO_TABLE;
+            case 1175, 1665, 1290 -> SETTING;
             case 1690 -> OUT_OF_RANGE;
             case 1142, 1143, 1370, 90096 -> NO_PERMISSION;
             case 1044, 1045, 1049, 1698, 90146 -> NO_ACCESS;

@@ -161,14 +161,14 @@ final class RowStateRepositoryTest {
                         parameters(7_000, "shared", 8, held.text(), "sabc", 0),
                         parameters(0, "sabc", 7, "4;", "sabc", 0),
                         parameters(0, "abc", 7, "4;", "abc", 1),
-                        parameters(1, null, 8, "", "abc", 0),
-                        parameters(1, null, 7, "", "shared", 0),
-                        parameters(1, null, 7, "", "", 0)));
+                        parameters(1, null, 8, null, "abc", 0),
+                        parameters(1, null, 7, null, "shared", 0),
+                        parameters(1, null, 7, null, "-", 0)));
     }
 
     private static List<Object> parameters(
             long forMillis, String owner, long token, String text, String ownerRead, long sameLock) {
-        return Arrays.asList(forMillis, forMillis, owner, token, text, NAME, ownerRead, 7L, "", 3_000L, sameLock);
+        return Arrays.asList(forMillis, forMillis, owner, token, text, NAME, ownerRead, 7L, "-", 3_000L, sameLock);
     }
 
     @ParameterizedTest
