@@ -1,5 +1,6 @@
 package dev.holdfast.lock.micrometer;
 
+import io.micrometer.common.KeyValue;
 import io.micrometer.observation.Observation;
 
 /**
@@ -8,6 +9,8 @@ import io.micrometer.observation.Observation;
  */
 public final class LockObservation {
     private static final Observation.Event ACQUIRED = Observation.Event.of("lock.acquired", "lock acquired");
+
+    private static final String OUTCOME = "outcome";
 
     private final Observation observation;
     private final LockObservationContext context;
@@ -33,6 +36,10 @@ public final class LockObservation {
      */
     public void acquired(long token) {
         context.acquired(token);
+        if (context.getLowCardinalityKeyValue(OUTCOME)
+                != null) { // Micrometer asks the convention only at the start and at the end
+            observation.lowCardinalityKeyValue(KeyValue.of(OUTCOME, "acquired"));
+        }
         observation.event(ACQUIRED);
     }
 

@@ -72,6 +72,21 @@ class LockObservationsTest {
         provider.close();
     }
 
+    @Test
+    void meterOfGrants_countsThemAsAcquired() {
+        LockObservation observation = observations.start("orders/1");
+        observation.acquired(7);
+        observation.stop();
+        assertThat(meters.get("holdfast.locked.lock.acquired").counters())
+                .singleElement()
+                .satisfies(counter -> {
+                    assertThat(counter.count()).isEqualTo(1);
+                    assertThat(counter.getId().getTag("outcome")).isEqualTo("acquired");
+                });
+        assertThat(meters.get("holdfast.locked").timer().getId().getTag("outcome"))
+                .isEqualTo("acquired");
+    }
+
     private static String attribute(SpanData span, String key) {
         return span.getAttributes().get(AttributeKey.stringKey(key));
     }

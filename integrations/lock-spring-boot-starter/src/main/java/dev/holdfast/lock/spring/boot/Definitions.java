@@ -6,6 +6,7 @@ import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.AbstractBeanDefinition;
 import org.springframework.beans.factory.support.BeanDefinitionRegistry;
 import org.springframework.beans.factory.support.RootBeanDefinition;
+import org.springframework.util.StringUtils;
 
 /**
  * Defines beans that static methods of a class make. Methods with annotations for the same, and conditions at each, would have to be
@@ -68,7 +69,7 @@ public final class Definitions {
     /**
      * Defines a bean.
      *
-     * @param name of the bean and its method
+     * @param name of the bean and its method; with {@code holdfast} before it if the application has a bean of this name
      * @param type the type
      * @param lazy whether it is created on first use
      */
@@ -83,8 +84,13 @@ public final class Definitions {
         definition.setAutowireMode(AbstractBeanDefinition.AUTOWIRE_CONSTRUCTOR);
         definition.setDestroyMethodName(AbstractBeanDefinition.INFER_METHOD);
         definition.setLazyInit(lazy);
-        registry.registerBeanDefinition(name, definition);
+        registry.registerBeanDefinition(freeName(name), definition);
         return definition;
+    }
+
+    /** A bean of the application with the same name, which is of another type, stays what it is. */
+    private String freeName(String name) {
+        return registry.containsBeanDefinition(name) ? "holdfast" + StringUtils.capitalize(name) : name;
     }
 
     /**

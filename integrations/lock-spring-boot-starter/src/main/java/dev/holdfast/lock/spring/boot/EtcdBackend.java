@@ -14,7 +14,7 @@ final class EtcdBackend {
         return OnlyBean.candidate(Backend.ETCD, Client.class, beans, (client, options) -> {
             EtcdLocks.Builder builder = EtcdLocks.builder(client).options(options);
             OptionsOfProperties.set("holdfast.etcd.prefix", properties.etcd().prefix(), builder::prefix);
-            return builder.build();
+            return Customizers.apply(beans, EtcdLocks.Builder.class, builder).build();
         });
     }
 }

@@ -38,11 +38,12 @@ final class JdbcBackend {
             HoldfastProperties properties, ConfigurableListableBeanFactory beans, ObjectProvider<DatabaseReady> ready) {
         return OnlyBean.candidate(Backend.JDBC, DataSource.class, beans, (dataSource, options) -> {
             ready.getObject();
-            return open(dataSource, properties.jdbc(), options);
+            return open(dataSource, properties.jdbc(), options, beans);
         });
     }
 
-    private static LockClient open(DataSource dataSource, Jdbc properties, LockClientOptions options) {
+    private static LockClient open(
+            DataSource dataSource, Jdbc properties, LockClientOptions options, ConfigurableListableBeanFactory beans) {
         fillPool(dataSource, options.requestTimeout().multipliedBy(FIRST_CONNECTION));
         JdbcLocks.Builder builder = JdbcLocks.builder(dataSource).options(options);
         OptionsOfProperties.set(
@@ -55,7 +56,8 @@ final class JdbcBackend {
         if (creates) {
             JdbcLocks.createTransactionTable(dataSource, options.requestTimeout());
         }
-        return builder.createTable(creates).build();
+        builder.createTable(creates);
+        return Customizers.apply(beans, JdbcLocks.Builder.class, builder).build();
     }
 
     /**

@@ -2,13 +2,16 @@ package dev.holdfast.lock.spring.boot;
 
 import dev.holdfast.lock.Election;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.spring.hold.LockedCalls;
 import dev.holdfast.lock.spring.hold.RunningCalls;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.ApplicationContextAware;
@@ -27,7 +30,10 @@ import org.springframework.context.event.ContextClosedEvent;
  * stopped or paused, and may start again, keeps its clients.
  */
 final class LockClientLifecycle
-        implements ApplicationContextAware, SmartLifecycle, ApplicationListener<ContextClosedEvent> {
+        implements ApplicationContextAware,
+                SmartInitializingSingleton,
+                SmartLifecycle,
+                ApplicationListener<ContextClosedEvent> {
     /** Below the executors, above all else. */
     static final int PHASE = Integer.MAX_VALUE / 4;
 
@@ -44,6 +50,18 @@ final class LockClientLifecycle
     public void onApplicationEvent(ContextClosedEvent event) {
         if (event.getApplicationContext() == context) {
             ending = true;
+        }
+    }
+
+    /** Registers the application's listeners with all its clients. */
+    @Override
+    public void afterSingletonsInstantiated() {
+        List<LockListener> listeners = Objects.requireNonNull(context, "setApplicationContext comes first")
+                .getBeanProvider(LockListener.class)
+                .orderedStream()
+                .toList();
+        if (!listeners.isEmpty()) {
+            forEach(LockClient.class, client -> listeners.forEach(client::addListener));
         }
     }
 

@@ -30,7 +30,7 @@ final class RedisBackend {
             ((DefaultSingletonBeanRegistry) beans).registerDisposableBean("holdfastRedisClient", client::shutdown);
             RedisLocks.Builder builder = builder(client).options(options);
             OptionsOfProperties.set("holdfast.redis.prefix", properties.redis().prefix(), builder::prefix);
-            return builder.build();
+            return Customizers.apply(beans, RedisLocks.Builder.class, builder).build();
         });
     }
 

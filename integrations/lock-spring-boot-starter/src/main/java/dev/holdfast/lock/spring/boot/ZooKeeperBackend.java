@@ -15,7 +15,8 @@ final class ZooKeeperBackend {
             ZooKeeperLocks.Builder builder = ZooKeeperLocks.builder(framework).options(options);
             OptionsOfProperties.set(
                     "holdfast.zookeeper.base-path", properties.zookeeper().basePath(), builder::basePath);
-            return builder.build();
+            return Customizers.apply(beans, ZooKeeperLocks.Builder.class, builder)
+                    .build();
         });
     }
 }
