@@ -125,9 +125,8 @@ final class GuardedUpdateTest {
     void of_tokenIsNotWritten_refused(String sql) {
         assertThatThrownBy(() -> GuardedUpdate.of(sql))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage(
-                        "guarded statement does not write 'k = :token' after SET; add it, so that the row remembers the"
-                                + " token: " + sql);
+                .hasMessage("guarded statement does not write 'k = :token' after SET; add it, so that the row has the"
+                        + " token: " + sql);
     }
 
     /** A row may pass without the comparison, or the comparison is none of the statement's. */

@@ -244,8 +244,8 @@ public record GuardedStatement(
                 }
             }
             if (!written) {
-                throw new IllegalArgumentException("does not write '" + column
-                        + " = :token' after SET; add it, so that the row remembers the token");
+                throw new IllegalArgumentException(
+                        "does not write '" + column + " = :token' after SET; add it, so that the row has the token");
             }
         }
 

@@ -74,7 +74,7 @@ final class RowLocks implements AutoCloseable {
         return (int) Math.min(timeoutMillis, Integer.MAX_VALUE);
     }
 
-    /** Who gets to know of locks that ended between two renewals. */
+    /** Sets the listener that is notified of locks that ended between two renewals. */
     void listener(GrantListener listener) {
         this.listener = listener;
     }
@@ -95,9 +95,9 @@ final class RowLocks implements AutoCloseable {
 
     private void reportIfClosed(RowAcquisition hold) {
         Grant ended = hold.endIfClosed();
-        GrantListener told = listener;
-        if (ended != null && told != null) {
-            told.lost(
+        GrantListener notified = listener;
+        if (ended != null && notified != null) {
+            notified.lost(
                     ended,
                     LossReason.SESSION_LOST,
                     "the connection that held its row was closed; keep the pool from taking back connections in use");
