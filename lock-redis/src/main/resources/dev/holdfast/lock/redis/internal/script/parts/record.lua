@@ -5,6 +5,9 @@
 -- put(r, from, to, holder, ends) replaces that part of the lines by a holder's. write(key, r, memory,
 -- keeps) stores the record; `keeps` for what must succeed although the server's memory is full.
 --
+-- The lines are copied out of the state when something first uses them. Most requests of waiters only look for a holder, and half of
+-- their time with 1,000 holders went into that copy.
+--
 -- Times are ms on a time line of the record's own. The key lives until `latest` and `memory` ms more, so what is left of its life says
 -- which time it is, whatever the clock says of a server to which the key moves. `bound` is no later than the first end; before it, no
 -- lease is over, so nothing is swept. `free` is no higher than the lowest free slot.
@@ -47,7 +50,12 @@ local function read(key)
         string.match(text, RECORD, at)
     if not kind then return nil end
     r.kind, r.limit, r.count, r.sum = kind, tonumber(limit), tonumber(count), tonumber(sum)
-    r.bound, r.latest, r.free, r.lines = tonumber(bound), tonumber(latest), tonumber(free), string.sub(text, lines)
+    r.bound, r.latest, r.free, r.text, r.at = tonumber(bound), tonumber(latest), tonumber(free), text, lines
+    setmetatable(r, {__index = function(_, name)
+      if name ~= 'lines' then return nil end
+      r.lines = string.sub(text, lines)
+      return r.lines
+    end})
     r.now = r.latest - r.rest
     if r.now >= r.bound then sweep(r) end
   end
@@ -55,6 +63,7 @@ local function read(key)
 end
 local function find(r, id, after)
   if r.who ~= '+' then return nil end
+  if not rawget(r, 'lines') and not string.find(r.text, '\n' .. id .. '\t', r.at, true) then return nil end
   local from = string.find(r.lines, '\n' .. id .. '\t', after or 1, true)
   if not from then return nil end
   local to = (string.find(r.lines, '\n', from + 1, true) or #r.lines + 1) - 1
