@@ -343,6 +343,7 @@ public final class RedisLocks {
             return new RedisLockBackend(settings, factory.cluster(), calls, sender, waiters, signals, () -> {
                 calls.close();
                 factory.close();
+                factory.awaitEnd();
             });
         } catch (RuntimeException | LinkageError e) {
             RuntimeException explained = factory.explain(e);

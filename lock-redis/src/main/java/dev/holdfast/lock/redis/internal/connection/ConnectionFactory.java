@@ -151,6 +151,9 @@ public interface ConnectionFactory {
     /** Frees what this library has made; called last. */
     default void close() {}
 
+    /** After {@link #close}, waits for the end of the threads that this library has made, for no longer than a request may take. */
+    default void awaitEnd() {}
+
     /** The user's or our own client of a server or of a Sentinel-watched group. */
     static ConnectionFactory of(RedisClient client) {
         return new ConnectionFactory() {

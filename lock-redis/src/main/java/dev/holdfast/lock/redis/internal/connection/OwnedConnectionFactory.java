@@ -49,6 +49,8 @@ public final class OwnedConnectionFactory implements ConnectionFactory {
     private final AbstractRedisClient client;
     private final ClientResources resources;
     private final EventLoopGroupProvider threads;
+    private final ClientThreads made;
+    private final long timeoutNanos;
     private final PatientDelay delay;
     private final Queue<CompletableFuture<Void>> closing = new ConcurrentLinkedQueue<>();
     private final ConnectionFactory delegate;
@@ -58,12 +60,16 @@ public final class OwnedConnectionFactory implements ConnectionFactory {
             AbstractRedisClient client,
             ClientResources resources,
             EventLoopGroupProvider threads,
+            ClientThreads made,
+            Duration timeout,
             PatientDelay delay,
             ConnectionFactory delegate,
             InitialConnect opening) {
         this.client = client;
         this.resources = resources;
         this.threads = threads;
+        this.made = made;
+        this.timeoutNanos = timeout.toNanos();
         this.delay = delay;
         this.delegate = delegate;
         this.opening = opening;
@@ -87,14 +93,16 @@ public final class OwnedConnectionFactory implements ConnectionFactory {
             each.getSentinels().forEach(sentinel -> sentinel.setTimeout(timeout));
         });
         PatientDelay delay = new PatientDelay();
-        EventLoopGroupProvider threads = new DefaultEventLoopGroupProvider(1);
+        ClientThreads made = new ClientThreads();
+        EventLoopGroupProvider threads = new DefaultEventLoopGroupProvider(1, made);
         ClientResources resources = ClientResources.builder()
+                .threadFactoryProvider(made)
                 .eventLoopGroupProvider(threads)
                 .commandLatencyRecorder(CommandLatencyRecorder.disabled())
                 .reconnectDelay(delay)
                 .build();
         try {
-            return connect(opening, cluster, uris, ssl, timeout, threads, resources, delay);
+            return connect(opening, cluster, uris, ssl, timeout, threads, made, resources, delay);
         } catch (RuntimeException | LinkageError e) {
             opening.close();
             resources.shutdown(0, 0, TimeUnit.SECONDS);
@@ -110,6 +118,7 @@ public final class OwnedConnectionFactory implements ConnectionFactory {
             SslOptions ssl,
             Duration timeout,
             EventLoopGroupProvider threads,
+            ClientThreads made,
             ClientResources resources,
             PatientDelay delay) {
         SocketOptions socket = SocketOptions.builder()
@@ -132,7 +141,8 @@ public final class OwnedConnectionFactory implements ConnectionFactory {
                             .build())
                     .timeoutOptions(NO_TIMER)
                     .build());
-            return new OwnedConnectionFactory(client, resources, threads, delay, ConnectionFactory.of(client), opening);
+            return new OwnedConnectionFactory(
+                    client, resources, threads, made, timeout, delay, ConnectionFactory.of(client), opening);
         }
         RedisClient client = RedisClient.create(resources, uris.get(0));
         client.setOptions(ClientOptions.builder()
@@ -141,7 +151,8 @@ public final class OwnedConnectionFactory implements ConnectionFactory {
                 .sslOptions(ssl)
                 .timeoutOptions(NO_TIMER)
                 .build());
-        return new OwnedConnectionFactory(client, resources, threads, delay, ConnectionFactory.of(client), opening);
+        return new OwnedConnectionFactory(
+                client, resources, threads, made, timeout, delay, ConnectionFactory.of(client), opening);
     }
 
     @Override
@@ -202,6 +213,11 @@ public final class OwnedConnectionFactory implements ConnectionFactory {
                             resources.shutdown(0, 2, TimeUnit.SECONDS);
                             threads.shutdown(0, 2, TimeUnit.SECONDS);
                         }));
+    }
+
+    @Override
+    public void awaitEnd() {
+        made.awaitEnd(timeoutNanos);
     }
 
     /** Soon, but not while the server refuses us: each try is a failed login there. */
