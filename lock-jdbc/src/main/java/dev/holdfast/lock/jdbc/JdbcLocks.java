@@ -210,7 +210,8 @@ public final class JdbcLocks {
          * or waits for. Once they are in use, further attempts fail with {@link LockUnavailableException}. The data source
          * needs at least one connection more.
          *
-         * @param maxRowLocks at least 1; by default one less than a HikariCP pool's maximum, or 8 with other data sources
+         * @param maxRowLocks at least 1; by default one less than the pool's maximum (HikariCP, DBCP, Tomcat, Druid, c3p0, UCP), or 8 with
+         *     other data sources
          * @return this
          * @throws IllegalArgumentException if less than 1
          * @throws IllegalStateException if already set

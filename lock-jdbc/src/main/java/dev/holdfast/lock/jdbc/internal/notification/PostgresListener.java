@@ -187,7 +187,7 @@ final class PostgresListener implements AutoCloseable {
                         heard = true;
                         wakeups.live(true);
                     } else {
-                        wakeups.told(each.getParameter());
+                        wakeups.notified(each.getParameter());
                     }
                 }
             }

@@ -143,7 +143,7 @@ public final class PostgresWakeups implements AutoCloseable {
     // ---- called by the listener
 
     /** Handles a notification, of a release or of any other role. In the second case the next check finds the lock held. */
-    void told(String payload) {
+    void notified(String payload) {
         for (WaitTicket ticket : waiting) {
             if (ticket.payload().equals(payload)) {
                 ticket.call();

@@ -64,6 +64,7 @@ public final class RowSessionPool {
      */
     public static int limit(DataSource dataSource) {
         int size = poolSize(dataSource);
+        size = size == 0 ? otherPoolSize(dataSource) : size;
         if (size == 1) {
             throw new LockConfigurationException(
                     "strategy ROW_LOCK keeps a connection for each lock and needs another one"
@@ -71,6 +72,19 @@ public final class RowSessionPool {
                             + " are held or waited for at once");
         }
         return size == 0 ? DEFAULT_LIMIT : size - 1;
+    }
+
+    /** Of DBCP, Tomcat and Druid, and of c3p0 and UCP; zero if the data source is none of these, or has no limit. */
+    private static int otherPoolSize(DataSource dataSource) {
+        for (String getter : new String[] {"getMaxTotal", "getMaxActive", "getMaxPoolSize"}) {
+            try {
+                Object size = dataSource.getClass().getMethod(getter).invoke(dataSource);
+                return size instanceof Integer number && number > 0 ? number : 0;
+            } catch (ReflectiveOperationException | RuntimeException e) {
+                continue; // It has no such method.
+            }
+        }
+        return 0;
     }
 
     /** The most connections that a HikariCP pool has; zero of other data sources. */

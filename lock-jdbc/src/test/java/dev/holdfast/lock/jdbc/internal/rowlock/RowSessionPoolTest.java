@@ -253,4 +253,18 @@ final class RowSessionPoolTest {
             }
         }
     }
+
+    /** As DBCP has it, whose default is eight: the connection that counts tokens needs room. */
+    public static final class PoolWithMaxTotal extends org.postgresql.ds.PGSimpleDataSource {
+        private static final long serialVersionUID = 1L;
+
+        public int getMaxTotal() {
+            return 8;
+        }
+    }
+
+    @Test
+    void limit_ofAnotherPool_leavesRoomForOneConnection() {
+        assertThat(RowSessionPool.limit(new PoolWithMaxTotal())).isEqualTo(7);
+    }
 }
