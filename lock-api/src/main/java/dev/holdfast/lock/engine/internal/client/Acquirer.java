@@ -105,8 +105,13 @@ final class Acquirer {
             throw new InterruptedException("lock '" + LockName.printable(name) + "': interrupted before acquiring");
         }
         ThreadWaiter waiter = new ThreadWaiter(options, asLease, timeoutNanos, engine.nanos());
-        LockEntry entry = entrance.apply(waiter);
-        waiter.await(entry, engine.ticker(), interruptible);
+        try {
+            LockEntry entry = entrance.apply(waiter);
+            waiter.await(entry, engine.ticker(), interruptible);
+        } catch (Error e) {
+            takeBack(waiter);
+            throw e;
+        }
         if (waiter.state == Waiter.State.FAILED) {
             throw Failures.here(Objects.requireNonNull(waiter.failure));
         }
@@ -115,5 +120,36 @@ final class Acquirer {
             calls.ensureStillValid(hold, waiter);
         }
         return hold;
+    }
+
+    /**
+     * Takes a waiter back whose call fails with an Error, which the caller gets. Without memory for that, the marks are enough: a
+     * hold that nobody has is not renewed.
+     */
+    private static void takeBack(Waiter waiter) {
+        waiter.gone = true;
+        Hold granted = waiter.hold;
+        if (granted != null && granted.count(waiter.reading) <= 1) { // a re-entered hold stays with its thread
+            granted.unreturned = true;
+        }
+        LockEntry entry = waiter.entry;
+        try {
+            if (entry != null) {
+                entry.takeBack(waiter);
+            }
+        } catch (OutOfMemoryError marked) {
+            return;
+        }
+    }
+
+    /** Makes the lease of a hold; if that fails, nobody has the hold, and it ends. */
+    <T extends Lease> T own(Hold hold, Function<Hold, T> leases) {
+        try {
+            return leases.apply(hold);
+        } catch (Error e) {
+            hold.unreturned = true;
+            hold.lock.endDropped(hold);
+            throw e;
+        }
     }
 }

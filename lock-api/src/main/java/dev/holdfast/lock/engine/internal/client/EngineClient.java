@@ -44,6 +44,7 @@ public final class EngineClient implements LockClient {
     private final BackendInfo info;
     private final LockEntryRegistry entries;
     private final BlockingCalls calls;
+    private final AtomicBoolean closing = new AtomicBoolean();
     private final AtomicBoolean shortLeaseReported = new AtomicBoolean();
 
     public EngineClient(LockBackend backend, LockClientOptions options, EngineRuntime runtime) {
@@ -218,16 +219,19 @@ public final class EngineClient implements LockClient {
 
     @Override
     public void closeExcept(Set<String> running) {
-        CompletableFuture<Void> idle = beginClose(Set.copyOf(running));
-        if (idle == null) {
+        if (!closing.compareAndSet(false, true)) {
             return;
         }
         boolean interrupted = Thread.interrupted();
+        boolean done = false;
         try {
+            CompletableFuture<Void> idle = closeEntries(Set.copyOf(running));
             calls.await(idle);
             endClose(idle.isDone());
             BackgroundLog.flush(LOG_MILLIS); // a process that ends now should not lose the last lines
+            done = true;
         } finally {
+            closing.set(done); // after a failure, for example without memory, it can be repeated
             if (interrupted) {
                 Thread.currentThread().interrupt();
             }
@@ -244,9 +248,11 @@ public final class EngineClient implements LockClient {
      * store has answered everything. Null if closed already.
      */
     public @Nullable CompletableFuture<Void> beginClose(Set<String> running) {
-        if (!entries.refuseWaiters()) {
-            return null;
-        }
+        return closing.compareAndSet(false, true) ? closeEntries(running) : null;
+    }
+
+    private CompletableFuture<Void> closeEntries(Set<String> running) {
+        entries.refuseWaiters();
         engine.releaser().closing();
         entries.close(running);
         return engine.requests().whenIdle();

@@ -16,6 +16,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** The user's handle of an exclusive lock or a read lock. */
@@ -23,6 +24,7 @@ final class EngineLock implements DistributedLock {
     private final Acquirer acquirer;
     private final String name;
     private final boolean reading;
+    private final Function<Hold, Lease> leases;
 
     /**
      * Creates a handle.
@@ -33,6 +35,7 @@ final class EngineLock implements DistributedLock {
         this.acquirer = acquirer;
         this.name = acquirer.name();
         this.reading = reading;
+        this.leases = hold -> new EngineLease(acquirer.engine(), acquirer.calls(), hold, true);
     }
 
     private LockEntry submit(Waiter waiter) {
@@ -148,6 +151,6 @@ final class EngineLock implements DistributedLock {
     }
 
     private Lease lease(Hold hold) {
-        return new EngineLease(acquirer.engine(), acquirer.calls(), hold, true);
+        return acquirer.own(hold, leases);
     }
 }

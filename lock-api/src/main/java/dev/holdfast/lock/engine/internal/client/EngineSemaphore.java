@@ -22,10 +22,12 @@ final class EngineSemaphore implements DistributedSemaphore {
     private final Acquirer acquirer;
     private final String name;
     private final int limit;
+    private final Function<Hold, Permit> permits;
 
     EngineSemaphore(Acquirer acquirer, int limit) {
         this.acquirer = acquirer;
         this.name = acquirer.name();
+        this.permits = hold -> new EnginePermit(acquirer.engine(), acquirer.calls(), hold);
         this.limit = Failures.<Demand.Permits>named(acquirer.name(), () -> new Demand.Permits(1, limit))
                 .limit();
     }
@@ -101,7 +103,7 @@ final class EngineSemaphore implements DistributedSemaphore {
     }
 
     private Permit permit(Hold hold) {
-        return new EnginePermit(acquirer.engine(), acquirer.calls(), hold);
+        return acquirer.own(hold, permits);
     }
 
     @Override

@@ -9,6 +9,9 @@ import java.util.concurrent.locks.LockSupport;
 
 /** A thread that blocks until it has the lock. */
 public final class ThreadWaiter extends Waiter {
+    /** A thread looks at its state at least this often, so that a lost wake-up, for example without memory, ends. */
+    private static final long MAX_PARK_NANOS = 1_000_000_000;
+
     public ThreadWaiter(LockOptions options, boolean asLease, long timeoutNanos, long sinceNanos) {
         super(options, asLease, timeoutNanos, sinceNanos);
     }
@@ -72,14 +75,14 @@ public final class ThreadWaiter extends Waiter {
 
     private void park(LockEntry entry, Ticker ticker) {
         if (waitsForever() || triesOnce()) { // no deadline to check: a single try ends with its attempt
-            LockSupport.park(entry);
+            LockSupport.parkNanos(entry, MAX_PARK_NANOS);
             return;
         }
         long remaining = remainingNanos(ticker.nanos());
         if (remaining == 0) {
             entry.timeOut(this);
         } else {
-            LockSupport.parkNanos(entry, remaining);
+            LockSupport.parkNanos(entry, Math.min(remaining, MAX_PARK_NANOS));
         }
     }
 }

@@ -81,6 +81,8 @@ public final class Hold {
     public boolean interruptedByLoss;
     /** Whether the owner thread is interrupted when the lease is lost. */
     public boolean interruptOnLoss;
+    /** Whether its caller did not get it, as the call ended with an Error. Set without a transition, which needs memory. */
+    public volatile boolean unreturned;
     /** Whether a warning was logged that the owner thread waits for this hold. */
     public boolean selfWaitReported;
 
@@ -175,7 +177,7 @@ public final class Hold {
 
     /** Whether the owner thread has died, so that the hold can never be released. A lease outlives the thread that requested it. */
     public boolean isOrphaned() {
-        return ofThread && !requester.isAlive();
+        return unreturned || ofThread && !requester.isAlive();
     }
 
     public boolean isOfThread() {

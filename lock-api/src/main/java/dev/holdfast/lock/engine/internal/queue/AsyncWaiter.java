@@ -64,7 +64,13 @@ public final class AsyncWaiter extends Waiter {
                     future.completeExceptionally(granted.lostException());
                     return;
                 }
-                Lease lease = leases.apply(granted);
+                Lease lease;
+                try {
+                    lease = leases.apply(granted);
+                } catch (Error noMemory) { // the hold has ended
+                    future.completeExceptionally(noMemory);
+                    return;
+                }
                 if (!future.complete(lease)) {
                     lease.close();
                 }

@@ -168,11 +168,8 @@ final class AttemptSender {
         }
         stage.whenComplete((answer, error) -> {
             entry.mutex().submit(() -> {
-                try {
-                    pending.answered(attempt, answer, error);
-                } finally {
-                    entry.mutex().afterUnlock(inFlight::end);
-                }
+                pending.answered(attempt, answer, error);
+                entry.mutex().afterUnlock(inFlight::end); // if that fails, the attempt ends by its time-out
             });
         });
     }

@@ -69,12 +69,17 @@ public final class LocalHolds implements Hold.Lock {
     }
 
     boolean isBusy() {
-        return heldLock.grant() != null || releasing != null;
+        return heldLock.grant() != null || isReleasing();
+    }
+
+    /** Whether a release is in progress. Its report comes within the request time-out, unless there was no memory for it. */
+    private boolean isReleasing() {
+        return releasing != null && engine().nanos() - releasing.begunNanos < 2 * engine().requestTimeoutNanos();
     }
 
     /** Whether the next acquisition may begin. */
     boolean isFree() {
-        return heldLock.grant() == null && (releasing == null || releasing.sent);
+        return heldLock.grant() == null && (!isReleasing() || releasing != null && releasing.sent);
     }
 
     /** Whether that acquisition is held or being released. */
@@ -148,6 +153,7 @@ public final class LocalHolds implements Hold.Lock {
         entry.queue().remove(waiter);
         long now = engine().nanos();
         Hold hold = new Hold(current, this, now, waiter.requester, !waiter.asLease, waiter.thread() == null);
+        hold.unreturned = waiter.gone;
         hold.interruptOnLoss = waiter.options.interruptOnLoss();
         current.beginHold(waiter.options, now);
         if (handedOff && waiter.options.maxHold().isPresent()) { // it may end before the next run
@@ -228,13 +234,16 @@ public final class LocalHolds implements Hold.Lock {
 
     @Override
     public void endDropped(Hold hold) {
-        mutex().submit(() -> {
-            try {
-                endHold(hold, false, false);
-            } catch (LeaseLostException alreadyReported) {
-                LOG.debug("{}", alreadyReported.getMessage());
-            }
-        });
+        mutex().submit(() -> endUnreturned(hold, false));
+    }
+
+    /** Ends a hold whose owner does not have it, or no longer. A blocking release runs on another thread. */
+    void endUnreturned(Hold hold, boolean reading) {
+        try {
+            endHold(hold, reading, false);
+        } catch (LeaseLostException alreadyReported) {
+            LOG.debug("{}", alreadyReported.getMessage());
+        }
     }
 
     @Override

@@ -4,6 +4,7 @@ import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockUsage;
 import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.engine.internal.hold.Hold;
 import dev.holdfast.lock.engine.internal.runtime.Failures;
 import dev.holdfast.lock.engine.internal.runtime.StateMutex;
 import dev.holdfast.lock.spi.Grant;
@@ -98,6 +99,7 @@ public final class LockEntry implements EntryCallbacks {
      * entry must be used.
      */
     public boolean submit(Waiter waiter) {
+        waiter.entry = this;
         return mutex.test(() -> {
             if (retired) {
                 return false;
@@ -152,6 +154,21 @@ public final class LockEntry implements EntryCallbacks {
     /** Watches a waiter of another entry of this name, which may wait for a hold of its own thread here. */
     void watch(Waiter waiter) {
         mutex.run(() -> SelfWait.watch(context, heldLock, waiter));
+    }
+
+    /**
+     * Takes a waiter back whose call ends with a failure, for example without memory: it leaves the queue, and a hold that it was
+     * granted ends, so that nothing is renewed for a caller that got nothing.
+     */
+    public void takeBack(Waiter waiter) {
+        mutex.submit(() -> {
+            Hold granted = waiter.hold;
+            if (waiter.state == Waiter.State.GRANTED && granted != null) {
+                holds.endUnreturned(granted, waiter.reading);
+            } else {
+                leave(waiter, Waiter.State.CANCELLED);
+            }
+        });
     }
 
     /** Cancels a waiter; returns false if it has been decided already. */

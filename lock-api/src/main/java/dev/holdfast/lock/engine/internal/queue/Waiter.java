@@ -47,6 +47,12 @@ public abstract class Waiter {
 
     public @Nullable Hold hold;
 
+    /** The entry that it was submitted to; null before. Written by the submitting thread. */
+    public volatile @Nullable LockEntry entry;
+
+    /** Whether its call has ended with an Error: a hold that it is granted later is not renewed. */
+    public volatile boolean gone;
+
     /** Whether it was granted a read hold under its thread's own exclusive lock. */
     public boolean reading;
 

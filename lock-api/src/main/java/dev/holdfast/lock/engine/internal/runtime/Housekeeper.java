@@ -2,6 +2,7 @@ package dev.holdfast.lock.engine.internal.runtime;
 
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.text.BackgroundLog;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongUnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -20,6 +21,7 @@ public final class Housekeeper {
 
     private static final BackgroundLog LOG = BackgroundLog.of(Housekeeper.class);
     private static final long RETRY_NANOS = 1_000_000_000;
+    private static final long NO_MEMORY_NANOS = 10_000_000;
 
     private final Ticker ticker;
     private final Timer timer;
@@ -54,11 +56,11 @@ public final class Housekeeper {
                 return;
             }
             long delay = armed && isOverdue(now) ? 0 : delayNanos;
-            task.close();
             Object id = new Object();
+            Subscription next = timer.after(delay, () -> run(id)); // first: without memory the earlier run stays
+            task.close();
+            task = next;
             current = id;
-            armed = false;
-            task = timer.after(delay, () -> run(id));
             dueNanos = now + delay;
             armed = true;
         } finally {
@@ -92,8 +94,13 @@ public final class Housekeeper {
             LOG.error("the lock engine's periodic task failed; trying again in a second", e);
             next = RETRY_NANOS;
         }
-        if (next != NEVER) {
-            needWithin(Math.max(0, next));
+        while (next != NEVER) {
+            try {
+                needWithin(Math.max(0, next));
+                return;
+            } catch (OutOfMemoryError e) { // leases depend on the next run
+                LockSupport.parkNanos(NO_MEMORY_NANOS);
+            }
         }
     }
 }

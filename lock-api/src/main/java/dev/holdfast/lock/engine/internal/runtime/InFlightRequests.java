@@ -37,6 +37,8 @@ public final class InFlightRequests {
         }
     }
 
+    private static final long RETRY_NANOS = 100_000_000;
+
     private final Ticker ticker;
     private final Housekeeper housekeeper;
     private final Set<Request> inFlight = ConcurrentHashMap.newKeySet();
@@ -83,9 +85,14 @@ public final class InFlightRequests {
             long left = request.deadlineNanos - nowNanos;
             if (left > 0 && !all) {
                 next = Math.min(next, left);
-            } else if (inFlight.remove(request)) {
-                onStall.run();
-                completeIfIdle();
+            } else if (inFlight.contains(request)) {
+                try {
+                    onStall.run();
+                } catch (Throwable e) { // no memory: the next sweep tries again
+                    next = Math.min(next, RETRY_NANOS);
+                    continue;
+                }
+                request.end();
             }
         }
         return next;

@@ -52,7 +52,8 @@ class LossAndReleaseTest {
         virtual.client.beginClose(Set.of("running", "not held"));
         assertThat(backend.isHeld("running")).isTrue();
         assertThat(backend.isHeld("idle")).isFalse();
-        assertThat(virtual.client.lock("running").isHeldByCurrentThread()).isFalse();
+        assertThat(virtual.client.lock("running").held().orElseThrow().isValid())
+                .isFalse();
         virtual.pass(60 * Virtual.SECOND);
         assertThat(virtual.client.held()).isEmpty();
     }
@@ -215,7 +216,7 @@ class LossAndReleaseTest {
             }
         });
         thread.start();
-        awaitState(thread, Thread.State.WAITING);
+        awaitState(thread, Thread.State.TIMED_WAITING);
         LockEntry entry = Objects.requireNonNull(client.entries().find("n"));
         entry.mutex()
                 .run(
@@ -248,6 +249,33 @@ class LossAndReleaseTest {
         assertThat(outcome.get(10, TimeUnit.SECONDS)).isEqualTo("interrupted");
         client.lock("n").unlock();
         assertThat(inline.isFree()).isTrue();
+    }
+
+    @Test
+    void leaseThatCannotBeMade_endsItsHold() {
+        Acquirer acquirer = new Acquirer(
+                virtual.client.engine(), virtual.client.entries(), virtual.client.calls(), "n", LockOptions.defaults());
+        Hold hold = virtual.hold("n", LockOptions.defaults());
+        assertThatThrownBy(() -> acquirer.own(hold, any -> {
+                    throw new OutOfMemoryError("on purpose");
+                }))
+                .isInstanceOf(OutOfMemoryError.class);
+        virtual.pass(1_000_000);
+        assertThat(backend.isHeld("n")).isFalse();
+    }
+
+    @Test
+    void callThatEndsWithAnError_takesItsWaiterBack_andItsHoldIsNotKept() {
+        Acquirer acquirer = new Acquirer(
+                virtual.client.engine(), virtual.client.entries(), virtual.client.calls(), "n", LockOptions.defaults());
+        assertThatThrownBy(() -> acquirer.obtainUninterruptibly(Waiter.FOREVER, true, waiter -> {
+                    virtual.client.entries().submit("n", waiter);
+                    throw new OutOfMemoryError("on purpose");
+                }))
+                .isInstanceOf(OutOfMemoryError.class);
+        virtual.pass(1_000_000);
+        assertThat(backend.isHeld("n")).isFalse();
+        assertThat(virtual.client.isIdle()).isTrue();
     }
 
     private static void awaitState(Thread thread, Thread.State state) {
