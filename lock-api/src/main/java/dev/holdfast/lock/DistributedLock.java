@@ -229,6 +229,15 @@ public interface DistributedLock extends Lock {
     CompletableFuture<Lease> acquireAsync(Duration timeout);
 
     /**
+     * Acquires the lock for the returned lease without blocking a thread and without a limit of time, as {@link #acquire()} does. All
+     * that is said of {@link #acquireAsync(Duration)} holds: cancel the future to stop waiting.
+     *
+     * @return the future lease
+     * @throws LockClosedException if the client is closed
+     */
+    CompletableFuture<Lease> acquireAsync();
+
+    /**
      * Returns a view of the calling thread's hold by {@code lock}, with its token, its validity and its loss. The view is
      * present from the first {@code lock} to the last {@code unlock} of this thread, even after the lease was lost. It does
      * not cover locks acquired as a {@link Lease}.

@@ -3,6 +3,7 @@ package dev.holdfast.lock;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 
 /**
  * Several locks as one: all of them are acquired, or none. Made by {@link LockClient#lockAll(String...)}.
@@ -55,6 +56,24 @@ public interface MultiLock {
      * @throws LockClosedException if the client is closed, or is closed during the wait
      */
     MultiLease acquire(Duration timeout) throws InterruptedException;
+
+    /**
+     * Acquires all locks without blocking a thread, waiting at most the given time for all of them together. Cancelling the future, or
+     * completing it in any other way, gives up: what was acquired is released. It fails with the exceptions of {@link
+     * #acquire(Duration)}, except {@link InterruptedException}.
+     *
+     * @param timeout the maximum time to wait; zero sends one request for each lock
+     * @return the future leases; cancel this future, not one that depends on it
+     * @throws IllegalArgumentException if the timeout is negative
+     */
+    CompletableFuture<MultiLease> acquireAsync(Duration timeout);
+
+    /**
+     * The same without a limit of time.
+     *
+     * @return the future leases
+     */
+    CompletableFuture<MultiLease> acquireAsync();
 
     /**
      * Acquires all locks if all are free now.

@@ -14,7 +14,9 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -72,6 +74,73 @@ final class SortedMultiLock implements MultiLock {
         Deadline deadline = new Deadline(timeout);
         return Optional.ofNullable(
                 allOrNull(lock -> lock.tryAcquire(deadline.left()).orElse(null)));
+    }
+
+    @Override
+    public CompletableFuture<MultiLease> acquireAsync(Duration timeout) {
+        Deadline deadline = new Deadline(timeout);
+        return new AsyncAcquisition(lock -> lock.acquireAsync(deadline.left())).start();
+    }
+
+    @Override
+    public CompletableFuture<MultiLease> acquireAsync() {
+        return new AsyncAcquisition(DistributedLock::acquireAsync).start();
+    }
+
+    /** One lock after the other; each answer sends the next request. */
+    private final class AsyncAcquisition {
+        private final Function<DistributedLock, CompletableFuture<Lease>> requests;
+        private final CompletableFuture<MultiLease> result = new CompletableFuture<>();
+        private final List<Lease> acquired = new ArrayList<>(locks.size());
+        private volatile @Nullable CompletableFuture<Lease> current;
+
+        AsyncAcquisition(Function<DistributedLock, CompletableFuture<Lease>> requests) {
+            this.requests = requests;
+        }
+
+        CompletableFuture<MultiLease> start() {
+            result.whenComplete((leases, failure) -> {
+                CompletableFuture<Lease> pending = current;
+                if (pending != null) {
+                    pending.cancel(false);
+                }
+            });
+            next();
+            return result;
+        }
+
+        private void next() {
+            if (acquired.size() == locks.size()) {
+                if (!result.complete(new LeasesInOrder(names, acquired, closer))) {
+                    releaseAll(acquired);
+                }
+                return;
+            }
+            CompletableFuture<Lease> request;
+            try {
+                request = requests.apply(locks.get(acquired.size()));
+            } catch (RuntimeException e) { // the client is closed
+                fail(e);
+                return;
+            }
+            current = request;
+            if (result.isDone()) {
+                request.cancel(false);
+            }
+            request.whenComplete((lease, failure) -> {
+                if (failure != null) {
+                    fail(failure);
+                } else {
+                    acquired.add(lease);
+                    next();
+                }
+            });
+        }
+
+        private void fail(Throwable failure) {
+            releaseAll(acquired);
+            result.completeExceptionally(failure);
+        }
     }
 
     private MultiLease all(Attempt attempt) throws InterruptedException {

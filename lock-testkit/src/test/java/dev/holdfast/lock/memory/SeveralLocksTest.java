@@ -6,6 +6,7 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LockTimeoutException;
 import dev.holdfast.lock.MultiLease;
 import dev.holdfast.lock.engine.LockEngine;
 import dev.holdfast.lock.spi.Grant;
@@ -15,6 +16,8 @@ import dev.holdfast.lock.testkit.support.Waits;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -47,6 +50,41 @@ class SeveralLocksTest {
             Duration took = Duration.ofNanos(System.nanoTime() - startNanos);
 
             assertThat(took).isGreaterThanOrEqualTo(REQUEST).isLessThan(REQUEST.multipliedBy(NAMES / 2));
+        }
+    }
+
+    @Test
+    @DisplayName("Several locks are acquired with a future: all, or none if one is busy or the future is cancelled")
+    void acquireAsync_ofSeveral_isAllOrNothing() throws Exception {
+        MemoryStore store = MemoryStore.create();
+        try (LockClient client = store.newClient(options());
+                LockClient other = store.newClient(options())) {
+            MultiLease all = client.lockAll("b", "a").acquireAsync().get(20, TimeUnit.SECONDS);
+            assertThat(all.names()).containsExactly("a", "b");
+            assertThat(all.isValid()).isTrue();
+            all.close();
+
+            try (Lease busy = other.lock("b").acquire()) {
+                assertThat(busy.isValid()).isTrue();
+                assertThat(client.lockAll("a", "b").acquireAsync(Duration.ofMillis(50)))
+                        .failsWithin(Duration.ofSeconds(20))
+                        .withThrowableOfType(ExecutionException.class)
+                        .withCauseInstanceOf(LockTimeoutException.class);
+                assertThat(other.lock("a").tryAcquire()).as("released").hasValueSatisfying(Lease::close);
+
+                CompletableFuture<MultiLease> waiting = client.lockAll("a", "b").acquireAsync();
+                Waits.until(
+                        "a is held",
+                        () -> other.lock("a")
+                                .tryAcquire()
+                                .map(lease -> {
+                                    lease.close();
+                                    return false;
+                                })
+                                .orElse(true));
+                waiting.cancel(false);
+                Waits.until("a is released", () -> client.held().isEmpty());
+            }
         }
     }
 

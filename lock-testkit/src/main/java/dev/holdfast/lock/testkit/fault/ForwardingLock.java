@@ -102,6 +102,11 @@ public class ForwardingLock implements DistributedLock {
     }
 
     @Override
+    public CompletableFuture<Lease> acquireAsync() {
+        return delegate.acquireAsync();
+    }
+
+    @Override
     public int holdCount() {
         return delegate.holdCount();
     }

@@ -70,7 +70,12 @@ final class Acquirer {
      */
     CompletableFuture<Lease> acquireAsync(
             Duration timeout, Function<Waiter, LockEntry> entrance, Function<Hold, Lease> leases) {
-        long timeoutNanos = timeoutNanos(timeout);
+        return acquireAsync(timeoutNanos(timeout), entrance, leases);
+    }
+
+    /** The same, for nanoseconds or {@link Waiter#FOREVER}. */
+    CompletableFuture<Lease> acquireAsync(
+            long timeoutNanos, Function<Waiter, LockEntry> entrance, Function<Hold, Lease> leases) {
         entries.requireOpen(name);
         AsyncWaiter waiter = new AsyncWaiter(
                 name, options, timeoutNanos, engine.nanos(), engine.runtime().callbacks(), leases);

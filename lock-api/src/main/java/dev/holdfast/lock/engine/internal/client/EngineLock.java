@@ -126,6 +126,11 @@ final class EngineLock implements DistributedLock {
     }
 
     @Override
+    public CompletableFuture<Lease> acquireAsync() {
+        return acquirer.acquireAsync(Waiter.FOREVER, this::submit, this::lease);
+    }
+
+    @Override
     public boolean isHeldByCurrentThread() {
         return holdCount() > 0;
     }
