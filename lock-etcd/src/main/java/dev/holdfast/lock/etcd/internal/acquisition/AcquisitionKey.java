@@ -23,6 +23,9 @@ public final class AcquisitionKey {
 
     private final AcquisitionId id;
     private final ByteSequence value;
+    /** What each value begins with, and no value of another acquisition. */
+    private final ByteSequence valueStart;
+
     private final int firstSlot;
     private volatile ClientKeyPool.Slot slot;
     private volatile ByteSequence bytes;
@@ -34,6 +37,7 @@ public final class AcquisitionKey {
         this.slot = slot;
         this.bytes = bytes;
         this.value = EtcdValue.of(id.owner(), identity);
+        this.valueStart = EtcdKeys.bytes(EtcdValue.start(id.owner()));
         // Right if only this client has permits. If it has all of them, this acquisition must wait anyway.
         this.firstSlot =
                 id.demand() instanceof Demand.Permits wanted && slot.number() < wanted.limit() ? slot.number() + 1 : 0;
@@ -82,7 +86,7 @@ public final class AcquisitionKey {
 
     /** Whether the entry holds a value of this acquisition. */
     boolean owns(KeyValue entry) {
-        return entry.getValue().startsWith(EtcdKeys.bytes(EtcdValue.start(id.owner())));
+        return entry.getValue().startsWith(valueStart);
     }
 
     /** Comparisons that are true on the server while the key has a value of this acquisition. */
@@ -90,10 +94,9 @@ public final class AcquisitionKey {
         if (!(id.demand() instanceof Demand.Permits)) {
             return List.of(new Cmp(bytes, Cmp.Op.EQUAL, CmpTarget.value(value)));
         }
-        ByteSequence start = EtcdKeys.bytes(EtcdValue.start(id.owner()));
         ByteSequence end = EtcdKeys.bytes(id.owner() + "!"); // the character after the space
         return List.of(
-                new Cmp(bytes, Cmp.Op.GREATER, CmpTarget.value(start)),
+                new Cmp(bytes, Cmp.Op.GREATER, CmpTarget.value(valueStart)),
                 new Cmp(bytes, Cmp.Op.LESS, CmpTarget.value(end)));
     }
 

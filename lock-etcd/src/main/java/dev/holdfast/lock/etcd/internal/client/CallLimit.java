@@ -5,6 +5,7 @@ import java.util.Deque;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -17,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 public final class CallLimit {
     private final int limit;
     private final ReentrantLock mutex = new ReentrantLock();
-    private final Deque<Runnable> waiting = new ArrayDeque<>();
+    private final Deque<Waiting> waiting = new ArrayDeque<>();
     private int running;
     /** How often {@link #startNext} was called during its present run. */
     private final AtomicInteger starts = new AtomicInteger();
@@ -31,12 +32,17 @@ public final class CallLimit {
         this.limit = limit;
     }
 
-    /** Makes the call, at once or later, on any thread. */
-    public <T> CompletableFuture<T> run(Supplier<CompletableFuture<T>> call) {
+    private record Waiting(Runnable start, BooleanSupplier isOver) {}
+
+    /**
+     * Makes the call, at once or later, on any thread. A call whose time is over before it could start is not made and
+     * has no result: its caller has given it up, and a thousand failures at a time would delay renewals.
+     */
+    public <T> CompletableFuture<T> run(Supplier<CompletableFuture<T>> call, BooleanSupplier isOver) {
         CompletableFuture<T> result = new CompletableFuture<>();
         mutex.lock();
         try {
-            waiting.add(() -> start(call, result));
+            waiting.add(new Waiting(() -> start(call, result), isOver));
         } finally {
             mutex.unlock();
         }
@@ -86,9 +92,12 @@ public final class CallLimit {
     private @Nullable Runnable next() {
         mutex.lock();
         try {
-            Runnable next = running < limit ? waiting.poll() : null;
+            Waiting next = running < limit ? waiting.poll() : null;
+            while (next != null && next.isOver().getAsBoolean()) {
+                next = waiting.poll();
+            }
             running += next == null ? 0 : 1;
-            return next;
+            return next == null ? null : next.start();
         } finally {
             mutex.unlock();
         }

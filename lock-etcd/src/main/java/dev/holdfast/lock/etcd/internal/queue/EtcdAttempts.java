@@ -23,7 +23,6 @@ import io.etcd.jetcd.op.Op;
 import io.etcd.jetcd.options.DeleteOption;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
@@ -106,10 +105,7 @@ public record EtcdAttempts(
     }
 
     private <T> CompletableFuture<T> limited(Supplier<CompletableFuture<T>> call, Deadline deadline) {
-        return limit.run(() -> deadline.isOver()
-                ? CompletableFuture.failedFuture(
-                        new TimeoutException("the attempts before it took longer than its time limit"))
-                : calls.bounded(call.get(), deadline.leftMillis()));
+        return limit.run(() -> calls.bounded(call.get(), deadline.leftMillis()), deadline::isOver);
     }
 
     /** Polls; writes only if something has changed. */

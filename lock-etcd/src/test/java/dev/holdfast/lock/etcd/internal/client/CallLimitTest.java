@@ -5,18 +5,22 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
 /** How many calls run at a time, and in which order. */
 final class CallLimitTest {
     private final CallLimit limit = new CallLimit(2);
+    private final AtomicBoolean isOver = new AtomicBoolean();
     private final List<CompletableFuture<Integer>> started = new ArrayList<>();
 
     private CompletableFuture<Integer> call() {
-        return limit.run(() -> {
-            started.add(new CompletableFuture<>());
-            return started.get(started.size() - 1);
-        });
+        return limit.run(
+                () -> {
+                    started.add(new CompletableFuture<>());
+                    return started.get(started.size() - 1);
+                },
+                isOver::get);
     }
 
     @Test
@@ -41,9 +45,11 @@ final class CallLimitTest {
     @Test
     void call_thatThrows_leavesItsPlace() {
         for (int i = 0; i < 5; i++) {
-            assertThat(limit.run(() -> {
-                        throw new IllegalStateException("by the test");
-                    }))
+            assertThat(limit.run(
+                            () -> {
+                                throw new IllegalStateException("by the test");
+                            },
+                            () -> false))
                     .isCompletedExceptionally();
         }
 
@@ -59,11 +65,28 @@ final class CallLimitTest {
         call();
         List<CompletableFuture<Integer>> others = new ArrayList<>();
         for (int i = 0; i < 100_000; i++) {
-            others.add(limit.run(() -> CompletableFuture.completedFuture(1)));
+            others.add(limit.run(() -> CompletableFuture.completedFuture(1), () -> false));
         }
 
         started.get(0).complete(0);
 
         assertThat(others).allMatch(CompletableFuture::isDone);
+    }
+
+    @Test
+    void calls_whoseTimeIsOverBeforeTheyStart_areNotMade() {
+        call();
+        call();
+        CompletableFuture<Integer> late = call();
+        CompletableFuture<Integer> later = call();
+        isOver.set(true);
+        started.get(0).complete(1);
+        isOver.set(false);
+
+        call();
+
+        assertThat(started).hasSize(3);
+        assertThat(late).isNotDone();
+        assertThat(later).isNotDone();
     }
 }
