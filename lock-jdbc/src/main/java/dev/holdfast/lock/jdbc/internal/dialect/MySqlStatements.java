@@ -79,7 +79,9 @@ final class MySqlStatements implements LockStatements {
                 + ", holder = ?, lease_millis = ?, owner = ?, expires = "
                 + dialect.nowPlusMillis("?") + " WHERE name = ? AND (owner IS NULL OR expires <= " + dialect.now()
                 + " AND owner <> ?)";
-        update = "UPDATE " + table + " SET " + assignments + " WHERE name = ?";
+        // With UUID() the server logs changed rows instead of the statement, if binlog_format allows: a busy poll
+        // changes none.
+        update = "UPDATE " + table + " SET " + assignments + " WHERE name = ? AND UUID() IS NOT NULL";
         insert = "INSERT INTO " + table + " (name, owner, token, lease_millis, expires, since, holder) VALUES (?, ?, "
                 + "LAST_INSERT_ID(" + tokens.first() + "), ?, " + dialect.nowPlusMillis("?") + ", " + dialect.now()
                 + ", ?) ON DUPLICATE KEY UPDATE " + assignments;
