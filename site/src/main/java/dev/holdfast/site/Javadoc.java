@@ -15,7 +15,7 @@ import java.util.stream.Stream;
 
 /** One Javadoc of all modules that lock-bom lists, so that links lead from module to module. */
 final class Javadoc {
-    private static final Pattern MODULE = Pattern.compile("<artifactId>(lock-[a-z-]+)</artifactId>");
+    private static final Pattern MODULE = Pattern.compile("<artifactId>(?:lock|holdfast)-([a-z-]+)</artifactId>");
 
     private Javadoc() {}
 
@@ -62,7 +62,9 @@ final class Javadoc {
         List<Path> modules = new ArrayList<>();
         Matcher names = MODULE.matcher(Files.readString(root.resolve("lock-bom/pom.xml")));
         while (names.find()) {
-            Stream.of(root.resolve(names.group(1)), root.resolve("integrations").resolve(names.group(1)))
+            String folder =
+                    "lock-" + names.group(1); // that of the starter too, whose artifact has Boot's conventional name
+            Stream.of(root.resolve(folder), root.resolve("integrations").resolve(folder))
                     .filter(folder -> Files.isDirectory(folder.resolve("src/main/java")))
                     .forEach(modules::add);
         }

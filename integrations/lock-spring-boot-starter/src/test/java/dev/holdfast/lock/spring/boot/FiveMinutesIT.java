@@ -105,7 +105,7 @@ class FiveMinutesIT {
                 .results()
                 .map(found -> found.group(1))
                 .collect(Collectors.toCollection(TreeSet::new));
-        assertThat(named).contains("lock-spring-boot-starter").hasSizeGreaterThan(2);
+        assertThat(named).contains("holdfast-spring-boot-starter").hasSizeGreaterThan(2);
         String properties = block(part, "properties");
         for (String address : addresses) {
             String key = address.substring(0, address.indexOf('=') + 1);
