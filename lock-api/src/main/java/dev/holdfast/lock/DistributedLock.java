@@ -213,6 +213,7 @@ public interface DistributedLock extends Lock {
      * }, executor).whenComplete((nothing, failure) -> {
      *     if (failure != null) {
      *         result.completeExceptionally(failure);
+     *         lease.thenAcceptAsync(Lease::close);   // if the executor has rejected the task; otherwise it is closed already
      *     }
      * });
      * result.whenComplete((value, failure) -> lease.cancel(false));   // nothing happens if it was granted

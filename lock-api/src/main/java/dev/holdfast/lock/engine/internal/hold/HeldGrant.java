@@ -222,6 +222,14 @@ public final class HeldGrant {
         return this == other;
     }
 
+    /** What was observed last when the grant's time has passed, for messages. */
+    public String endOfTime(long nowNanos, Ticker ticker) {
+        return validity.hasEndedByWallClockOnly(ticker)
+                ? "by the wall clock, which was set forward, unless the machine was suspended; "
+                        + lastConfirmed(nowNanos)
+                : lastConfirmed(nowNanos);
+    }
+
     /** The time of the last confirmation, for messages. */
     public String lastConfirmed(long nowNanos) {
         return "last confirmed " + Durations.text(nowNanos - confirmedNanos) + " ago (lease "

@@ -259,7 +259,7 @@ public final class HeldLock implements RenewalListener {
 
     void expire(HeldGrant current) {
         long now = engine().nanos();
-        end(current, current.reasonOfEnd(now), current.lastConfirmed(now));
+        end(current, current.reasonOfEnd(now), current.endOfTime(now, engine().ticker()));
     }
 
     /** Ends the grant; does nothing if it has ended or was released before. */

@@ -32,6 +32,11 @@ public record Validity(long untilNanos, long untilWallMillis) {
         return ticker.wallMillis() < untilWallMillis ? byMonotonic : Math.min(0, byMonotonic);
     }
 
+    /** Whether it has ended by the wall clock only: that was set forward, or the machine was suspended. */
+    public boolean hasEndedByWallClockOnly(Ticker ticker) {
+        return ticker.wallMillis() >= untilWallMillis && untilNanos - ticker.nanos() > 0;
+    }
+
     /** The later of the two. */
     public Validity or(Validity other) {
         return other.untilNanos - untilNanos > 0 ? other : this;

@@ -252,6 +252,16 @@ class LossAndReleaseTest {
     }
 
     @Test
+    void loss_byTheWallClock_namesTheClock() {
+        DistributedLock lock = virtual.client.lock("n");
+        lock.lock();
+        virtual.machine.jumpWallClock(20_000);
+        assertThatThrownBy(lock::unlock)
+                .isInstanceOf(LeaseLostException.class)
+                .hasMessageContaining("lease lost (EXPIRED), by the wall clock, which was set forward");
+    }
+
+    @Test
     void leaseThatCannotBeMade_endsItsHold() {
         Acquirer acquirer = new Acquirer(
                 virtual.client.engine(), virtual.client.entries(), virtual.client.calls(), "n", LockOptions.defaults());
