@@ -62,6 +62,7 @@ public final class AsyncLock {
                 .whenComplete((nothing, failure) -> {
                     if (failure != null) {
                         result.completeExceptionally(failure);
+                        lease.thenAcceptAsync(Lease::close); // if the executor has rejected the work; else it is closed
                     }
                 });
         result.whenComplete((value, failure) -> lease.cancel(false)); // nothing happens if it was granted
