@@ -28,6 +28,9 @@ import java.util.concurrent.locks.Lock;
  * empty, or {@link LockTimeoutException}. A thread may wait for the lock while a lease that it acquired is open, since
  * another thread may close that lease; after five seconds a warning is logged with the thread's name.
  *
+ * <p><b>Handles.</b> An object of this type has no state of its own. Those of one client and name are equal, whatever their options,
+ * and are the same lock; a read lock equals read locks only.
+ *
  * <p><b>Loss.</b> A lease can end before it is released (see {@link LossReason}). After a loss {@link Lease#isValid()}
  * returns false and {@link Lease#close()} throws {@link LeaseLostException}. For a hold by {@code lock}, re-entry and each
  * {@code unlock} throw it. A method that acquires also throws it if its thread was paused until the new lease was lost. A

@@ -141,6 +141,20 @@ final class EngineLock implements DistributedLock {
         return entry == null ? 0 : entry.holds().holdCount(Thread.currentThread(), isReadingWithin(entry));
     }
 
+    /** Handles have no state of their own: those of one client and name are the same lock, whatever their options. */
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof EngineLock that
+                && acquirer.engine() == that.acquirer.engine()
+                && reading == that.reading
+                && name.equals(that.name);
+    }
+
+    @Override
+    public int hashCode() {
+        return name.hashCode();
+    }
+
     @Override
     public String toString() {
         return (reading ? "DistributedLock[reading " : "DistributedLock[") + LockName.printable(name) + " on "

@@ -226,6 +226,16 @@ class ClientEndTest {
                 .withMessageContaining("pass the lease that the lock returned");
     }
 
+    @Test
+    void handlesOfOneClientAndName_areEqual() {
+        LockOptions other = LockOptions.builder().lease(Duration.ofMinutes(1)).build();
+        assertThat(client.lock("n")).isEqualTo(client.lock("n", other)).hasSameHashCodeAs(client.lock("n", other));
+        assertThat(client.lock("n"))
+                .isNotEqualTo(client.lock("m"))
+                .isNotEqualTo(new Virtual().client.lock("n"))
+                .isNotEqualTo("n");
+    }
+
     /** A loss by the close is reported when it unlocks. */
     @Test
     void lock_byTheThreadThatHeldItAtTheClose_isToldOfTheClose() {
