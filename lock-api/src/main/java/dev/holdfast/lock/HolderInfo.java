@@ -14,7 +14,8 @@ import java.time.Instant;
  *     request, by the holder's clock
  * @param token the fencing token of the grant; a hand-off between threads of the holder's process raises the token that its
  *     leases report, but not this one; with Redlock it may be greater than the grant's, if a master that answered late
- *     assigned a greater one @param demand what it holds or waits for
+ *     assigned a greater one
+ * @param demand what it holds or waits for
  * @param slot its {@linkplain Permit#slot() slot} if it holds permits; otherwise 0
  */
 public record HolderInfo(String who, String host, long pid, Instant since, long token, Demand demand, int slot) {

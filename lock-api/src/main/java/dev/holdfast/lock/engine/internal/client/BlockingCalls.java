@@ -15,6 +15,7 @@ import dev.holdfast.lock.spi.support.Answers;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,9 +27,16 @@ public final class BlockingCalls {
     private static final long DOUBT_PAUSE_NANOS = 50_000_000;
 
     private final EngineContext engine;
+    private final Function<Hold, Lease> leases;
 
     BlockingCalls(EngineContext engine) {
         this.engine = engine;
+        this.leases = hold -> new EngineLease(engine, this, hold, true);
+    }
+
+    /** Makes the lease of a hold; one for all locks of the client. */
+    Function<Hold, Lease> leases() {
+        return leases;
     }
 
     /**

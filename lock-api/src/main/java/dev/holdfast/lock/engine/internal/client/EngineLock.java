@@ -16,7 +16,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** The user's handle of an exclusive lock or a read lock. */
@@ -24,7 +23,6 @@ final class EngineLock implements DistributedLock {
     private final Acquirer acquirer;
     private final String name;
     private final boolean reading;
-    private final Function<Hold, Lease> leases;
 
     /**
      * Creates a handle.
@@ -35,7 +33,6 @@ final class EngineLock implements DistributedLock {
         this.acquirer = acquirer;
         this.name = acquirer.name();
         this.reading = reading;
-        this.leases = hold -> new EngineLease(acquirer.engine(), acquirer.calls(), hold, true);
     }
 
     private LockEntry submit(Waiter waiter) {
@@ -170,6 +167,6 @@ final class EngineLock implements DistributedLock {
     }
 
     private Lease lease(Hold hold) {
-        return acquirer.own(hold, leases);
+        return acquirer.own(hold, acquirer.calls().leases());
     }
 }

@@ -5,7 +5,7 @@ import dev.holdfast.lock.text.BackgroundLog;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Objects;
-import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
@@ -18,6 +18,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class StateMutex {
     private static final BackgroundLog LOG = BackgroundLog.of(StateMutex.class);
+    /** Instead of an object for each lock. */
+    private static final AtomicReferenceFieldUpdater<StateMutex, @Nullable Submitted> SUBMITTED =
+            AtomicReferenceFieldUpdater.newUpdater(StateMutex.class, Submitted.class, "submitted");
 
     private final ReentrantLock mutex = new ReentrantLock();
     private final Runnable last;
@@ -26,7 +29,7 @@ public final class StateMutex {
     /** The effects that threads are running: one list per thread. */
     private @Nullable Effects running;
     /** Transitions that the thread with the mutex runs before it leaves; the latest first. */
-    private final AtomicReference<@Nullable Submitted> submitted = new AtomicReference<>();
+    private volatile @Nullable Submitted submitted;
 
     private record Submitted(Runnable transition, @Nullable Submitted earlier) {}
 
@@ -62,7 +65,8 @@ public final class StateMutex {
             }
             return;
         }
-        submitted.accumulateAndGet(
+        SUBMITTED.accumulateAndGet(
+                this,
                 new Submitted(transition, null),
                 (earlier, latest) -> new Submitted(Objects.requireNonNull(latest).transition, earlier));
         if (mutex.tryLock()) { // the other thread may have left before
@@ -71,7 +75,7 @@ public final class StateMutex {
     }
 
     private void takeSubmitted() {
-        Submitted latest = submitted.getAndSet(null);
+        Submitted latest = SUBMITTED.getAndSet(this, null);
         if (latest == null) {
             return;
         }
@@ -125,7 +129,7 @@ public final class StateMutex {
 
     private void leave() {
         Effects mine = unlock();
-        while (submitted.get() != null && mutex.tryLock()) {
+        while (submitted != null && mutex.tryLock()) {
             Effects more = unlock();
             mine = mine == null ? more : mine;
         }
@@ -178,6 +182,9 @@ public final class StateMutex {
             }
         } finally {
             mutex.unlock();
+        }
+        if (submitted != null && mutex.tryLock()) { // somebody found the mutex taken by this
+            leave();
         }
     }
 

@@ -8,6 +8,8 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
 /** A failure in one transition must not prevent the next ones. */
@@ -140,6 +142,41 @@ class StateMutexTest {
         other.join();
 
         assertThat(done).containsExactly("other", "first", "second", "effect");
+    }
+
+    /** Also in the moment in which it ends its effects, when nothing else comes after. */
+    @Test
+    void submit_atAnyMomentOfAnotherThread_isNotForgotten() throws Exception {
+        int rounds = 100_000;
+        AtomicInteger started = new AtomicInteger();
+        AtomicReference<StateMutex> current = new AtomicReference<>(new StateMutex(() -> {}));
+        AtomicInteger ended = new AtomicInteger();
+        Thread other = new Thread(() -> {
+            for (int round = 1; round <= rounds; round++) {
+                while (started.get() < round) {
+                    Thread.onSpinWait();
+                }
+                StateMutex mutex = current.get();
+                mutex.run(() -> mutex.afterUnlock(() -> {}));
+                ended.set(round);
+            }
+        });
+        other.start();
+        AtomicInteger ran = new AtomicInteger();
+        for (int round = 1; round <= rounds; round++) {
+            StateMutex mutex = new StateMutex(() -> {});
+            current.set(mutex);
+            started.set(round);
+            for (int i = round % 64; i > 0; i--) {
+                Thread.onSpinWait();
+            }
+            mutex.submit(ran::incrementAndGet);
+            while (ended.get() < round) {
+                Thread.onSpinWait();
+            }
+            assertThat(ran).hasValue(round);
+        }
+        other.join();
     }
 
     private static void awaitUninterruptibly(CountDownLatch latch) {

@@ -19,7 +19,7 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Everything that differs between databases: SQL, error codes, limits and the behaviour of the drivers. Immutable.
+ * What differs between databases: SQL, limits and how drivers report results. Immutable.
  *
  * <p>All times are the database's own, at the time of the statement. The time of the transaction would not do: a transaction of
  * the user would freeze it, and a stale time grants a lock twice.
