@@ -7,7 +7,7 @@ import dev.holdfast.lock.consul.internal.http.ConsulConnection;
 import dev.holdfast.lock.consul.internal.session.ConsulKeys;
 import dev.holdfast.lock.engine.LockEngine;
 import dev.holdfast.lock.spi.LockBackend;
-import dev.holdfast.lock.text.Printable;
+import dev.holdfast.lock.spi.LockName;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.time.Duration;
@@ -141,7 +141,7 @@ public final class ConsulLocks {
         public Builder datacenter(String datacenter) {
             Objects.requireNonNull(datacenter, "datacenter must not be null");
             if (!ConsulConnection.isDatacenter(datacenter)) {
-                throw new IllegalArgumentException("datacenter '" + Printable.of(datacenter)
+                throw new IllegalArgumentException("datacenter '" + LockName.printable(datacenter)
                         + "' does not have 1 to 128 characters of A-Z a-z 0-9 _ -");
             }
             this.datacenter = once("datacenter", this.datacenter, datacenter);

@@ -8,6 +8,7 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
@@ -60,8 +61,8 @@ final class HealingClient implements InvocationHandler {
     @Override
     public @Nullable Object invoke(Object proxy, Method method, Object @Nullable [] given) throws Throwable {
         switch (method.getName()) {
-            case "registerForConnectionChanges" -> listeners.add((ConnectionChangeListener) given[0]);
-            case "unregisterForConnectionChanges" -> listeners.remove((ConnectionChangeListener) given[0]);
+            case "registerForConnectionChanges" -> listeners.add((ConnectionChangeListener) Objects.requireNonNull(given)[0]);
+            case "unregisterForConnectionChanges" -> listeners.remove((ConnectionChangeListener) Objects.requireNonNull(given)[0]);
             case "shutdown" -> close();
             default -> heal();
         }
