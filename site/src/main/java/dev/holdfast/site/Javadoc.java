@@ -65,7 +65,7 @@ final class Javadoc {
             String folder =
                     "lock-" + names.group(1); // that of the starter too, whose artifact has Boot's conventional name
             Stream.of(root.resolve(folder), root.resolve("integrations").resolve(folder))
-                    .filter(folder -> Files.isDirectory(folder.resolve("src/main/java")))
+                    .filter(module -> Files.isDirectory(module.resolve("src/main/java")))
                     .forEach(modules::add);
         }
         return modules;

@@ -61,8 +61,10 @@ final class HealingClient implements InvocationHandler {
     @Override
     public @Nullable Object invoke(Object proxy, Method method, Object @Nullable [] given) throws Throwable {
         switch (method.getName()) {
-            case "registerForConnectionChanges" -> listeners.add((ConnectionChangeListener) Objects.requireNonNull(given)[0]);
-            case "unregisterForConnectionChanges" -> listeners.remove((ConnectionChangeListener) Objects.requireNonNull(given)[0]);
+            case "registerForConnectionChanges" ->
+                listeners.add((ConnectionChangeListener) Objects.requireNonNull(given)[0]);
+            case "unregisterForConnectionChanges" ->
+                listeners.remove((ConnectionChangeListener) Objects.requireNonNull(given)[0]);
             case "shutdown" -> close();
             default -> heal();
         }
