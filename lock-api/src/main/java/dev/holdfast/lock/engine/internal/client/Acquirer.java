@@ -137,10 +137,10 @@ final class Acquirer {
         if (granted != null && granted.count(waiter.reading) <= 1) { // a re-entered hold stays with its thread
             granted.unreturned = true;
         }
-        LockEntry entry = waiter.entry;
+        Waiter.Origin origin = waiter.origin;
         try {
-            if (entry != null) {
-                entry.takeBack(waiter);
+            if (origin != null) {
+                origin.takeBack(waiter);
             }
         } catch (OutOfMemoryError marked) {
             return;

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * reach it, or it has been granted, and is notified. A signal during an attempt repeats the attempt, as the answer may be older.
  * A pending acquisition whose waiter has left serves the next waiter with the same options, or is abandoned.
  */
-public final class LockEntry implements EntryCallbacks {
+public final class LockEntry implements EntryCallbacks, Waiter.Origin {
 
     /** The operations of the client's map of entries that an entry calls. */
     interface Registry {
@@ -99,7 +99,7 @@ public final class LockEntry implements EntryCallbacks {
      * entry must be used.
      */
     public boolean submit(Waiter waiter) {
-        waiter.entry = this;
+        waiter.origin = this;
         return mutex.test(() -> {
             if (retired) {
                 return false;
@@ -160,6 +160,7 @@ public final class LockEntry implements EntryCallbacks {
      * Takes a waiter back whose call ends with a failure, for example without memory: it leaves the queue, and a hold that it was
      * granted ends, so that nothing is renewed for a caller that got nothing.
      */
+    @Override
     public void takeBack(Waiter waiter) {
         mutex.submit(() -> {
             Hold granted = waiter.hold;

@@ -47,8 +47,13 @@ public abstract class Waiter {
 
     public @Nullable Hold hold;
 
+    /** Where a waiter was submitted to. */
+    public interface Origin {
+        void takeBack(Waiter waiter);
+    }
+
     /** The entry that it was submitted to; null before. Written by the submitting thread. */
-    public volatile @Nullable LockEntry entry;
+    public volatile @Nullable Origin origin;
 
     /** Whether its call has ended with an Error: a hold that it is granted later is not renewed. */
     public volatile boolean gone;
