@@ -47,7 +47,7 @@ class AllBackendsIT {
                         jar -> jar.getFileName()
                                 .toString()
                                 .matches(
-                                        "(lock-zookeeper|zookeeper|curator|audience|lock-memcached|folsom|dns|dnsjava|jsr305)[-.].*"))
+                                        "(lock-zookeeper|zookeeper|curator|audience|lock-memcached|folsom|dns|jsr305)[-.].*"))
                 .toList();
         modules.removeAll(others);
         modules.add(application(modules));
@@ -59,7 +59,7 @@ class AllBackendsIT {
                 "-m",
                 "first.hour/first.hour.OneLockOnEach");
 
-        assertThat(others).hasSize(11);
+        assertThat(others).hasSize(10);
         assertThat(Child.run(java, stores.all())).containsExactlyElementsOf(allGranted());
     }
 
