@@ -75,8 +75,7 @@ final class DegradedGrants {
         if (count > 0) {
             later.execute(this::sumUp);
             LOG.warn(
-                    "{} more grants that a failover may lose, since too few replicas acknowledged them; look after the replicas;"
-                            + " the latest: {}",
+                    "{} more grants with too few replicas; look after the replicas; the latest: {}",
                     count,
                     last);
         }
