@@ -59,7 +59,7 @@ public final class EtcdLocks {
     /**
      * Sets what suits locks on the builder of a jetcd client: calls that cannot be sent fail at once instead of waiting
      * for a server without limit; every call but a watch ends after 10 s; a dead connection is detected after 13 s; jetcd
-     * repeats nothing by itself. The lock client repeats a call of its own once if etcd refuses its token, because that
+     * repeats nothing by itself; the watches of a lock client share one HTTP/2 stream. The lock client repeats a call of its own once if etcd refuses its token, because that
      * has expired or users have changed; the application has to do that for its calls.
      *
      * @param builder with endpoints, and credentials if needed
