@@ -20,7 +20,7 @@ public interface AcquireSender {
     default void ended(String owner) {}
 
     /** Another caller takes back what its attempts up to that generation were granted. */
-    default void takenBack(String owner, long round) {}
+    default void takenBack(String owner, long generation) {}
 
     /** Frees its connections, if it has any of its own. */
     default void close() {}

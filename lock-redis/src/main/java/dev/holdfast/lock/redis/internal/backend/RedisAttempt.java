@@ -14,9 +14,9 @@ import java.util.Arrays;
  * @param demand what is asked for
  * @param keys the lock's keys
  * @param args the script's arguments, the owner first
- * @param round the attempt's, which is among the arguments as well
+ * @param generation the attempt's, which is among the arguments as well
  */
-public record RedisAttempt(boolean inLine, Demand demand, RedisKeys keys, String[] args, long round) {
+public record RedisAttempt(boolean inLine, Demand demand, RedisKeys keys, String[] args, long generation) {
 
     /** The same attempt, standing in one line with shares and permits. */
     RedisAttempt ofLine() {
@@ -25,7 +25,7 @@ public record RedisAttempt(boolean inLine, Demand demand, RedisKeys keys, String
         more[args.length] = demand instanceof Demand.Exclusive ? "x" : permits ? "p" : "s";
         more[args.length + 1] = Integer.toString(demand instanceof Demand.Permits asked ? asked.permits() : 0);
         more[args.length + 2] = Integer.toString(demand instanceof Demand.Permits asked ? asked.limit() : 0);
-        return new RedisAttempt(true, demand, keys, more, round);
+        return new RedisAttempt(true, demand, keys, more, generation);
     }
 
     public String owner() {

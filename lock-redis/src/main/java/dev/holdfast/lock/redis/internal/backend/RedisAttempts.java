@@ -48,24 +48,24 @@ final class RedisAttempts {
         this.pollPatienceMillis = Long.toString(Math.min(5_000, 2 * settings.pollMaxMillis() + 500));
     }
 
-    /** Tries to acquire, in a round that is greater than that of each earlier attempt of the same acquisition. */
-    CompletionStage<AcquireResult> tryAcquire(AcquireRequest request, long round) {
+    /** Tries to acquire, with a greater generation than each earlier attempt of the same acquisition. */
+    CompletionStage<AcquireResult> tryAcquire(AcquireRequest request, long generation) {
         AcquisitionId acquisition = request.acquisition();
         RedisKeys keys = RedisKeys.of(settings.prefix(), acquisition.name());
         String owner = acquisition.owner().toString();
         String mode = request.waitMillis() > 0 ? signals.mode(keys) : RedisSignals.DEAF;
         boolean queue = !mode.equals(RedisSignals.DEAF);
-        boolean takesOver = queue && expect(request, owner, round);
+        boolean takesOver = queue && expect(request, owner, generation);
         RedisTicket ticket = request.ticket() instanceof RedisTicket given ? given : null;
         String[] args = {
             owner,
             Long.toString(request.leaseMillis() + settings.memoryMillis()),
             memoryMillis,
-            Long.toString(round),
+            Long.toString(generation),
             encoded(request.identity()),
             howToWait(request, takesOver ? "2" : queue ? "1" : "0", mode, signals.inbox(), ticket)
         };
-        RedisAttempt attempt = new RedisAttempt(false, request.demand(), keys, args, round);
+        RedisAttempt attempt = new RedisAttempt(false, request.demand(), keys, args, generation);
         boolean inLine = !(request.demand() instanceof Demand.Exclusive) || ticket != null && ticket.inLine();
         CompletableFuture<AcquireResult> answer =
                 inLine ? sendInLine(request, attempt, queue) : send(request, attempt, queue);
@@ -80,13 +80,13 @@ final class RedisAttempts {
      * From now on calls to the owner count. Tells whether the attempt may be handed the lock as well: not while
      * grants wait for replicas.
      */
-    private boolean expect(AcquireRequest request, String owner, long round) {
+    private boolean expect(AcquireRequest request, String owner, long generation) {
         Consumer<Grant> onHandOver = request.onHandOver();
         if (onHandOver == null || settings.replicas() != null || !(request.demand() instanceof Demand.Exclusive)) {
             waiters.expect(owner);
             return false;
         }
-        waiters.expect(owner, round, (token, leaseMillis) -> {
+        waiters.expect(owner, generation, (token, leaseMillis) -> {
             leftQueue(owner);
             onHandOver.accept(
                     new Grant(request.acquisition(), token, Math.min(leaseMillis, request.leaseMillis()), null));

@@ -60,7 +60,7 @@ public final class RedisLockBackend implements LockBackend {
     private final Runnable closer;
     private final BackendInfo info;
     private final String memoryMillis;
-    private final AtomicLong rounds = new AtomicLong();
+    private final AtomicLong generations = new AtomicLong();
 
     public RedisLockBackend(
             RedisSettings settings,
@@ -100,12 +100,12 @@ public final class RedisLockBackend implements LockBackend {
 
     @Override
     public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
-        return tryAcquire(request, rounds.incrementAndGet());
+        return tryAcquire(request, generations.incrementAndGet());
     }
 
-    /** Tries to acquire, in a round that is greater than that of each earlier attempt of the same acquisition. */
-    public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request, long round) {
-        return attempts.tryAcquire(request, round);
+    /** Tries to acquire, with a greater generation than each earlier attempt of the same acquisition. */
+    public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request, long generation) {
+        return attempts.tryAcquire(request, generation);
     }
 
     @Override
@@ -152,13 +152,13 @@ public final class RedisLockBackend implements LockBackend {
         return answer("abandon", end(acquisition, owner, 0, "place", "", timeoutMillis), reply -> null);
     }
 
-    /** Ends what attempts up to a round were granted, whose token need not be known; a place in the queue stays. */
-    public CompletionStage<Boolean> takeBack(AcquisitionId acquisition, long round, long timeoutMillis) {
+    /** Ends what attempts up to a generation were granted, whose token need not be known; a place in the queue stays. */
+    public CompletionStage<Boolean> takeBack(AcquisitionId acquisition, long generation, long timeoutMillis) {
         String owner = acquisition.owner().toString();
-        sender.takenBack(owner, round);
+        sender.takenBack(owner, generation);
         return answer(
                 "release",
-                end(acquisition, owner, 0, "grant", Long.toString(round), timeoutMillis),
+                end(acquisition, owner, 0, "grant", Long.toString(generation), timeoutMillis),
                 reply -> number(reply, 0) == 1);
     }
 

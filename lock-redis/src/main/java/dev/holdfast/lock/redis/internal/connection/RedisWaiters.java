@@ -20,8 +20,8 @@ public final class RedisWaiters {
     }
 
     /** As {@link #expect}, and from now on that attempt is the owner's latest one, to which the lock may be handed over. */
-    public void expect(String owner, long round, BiConsumer<Long, Long> onHandOver) {
-        waiters.computeIfAbsent(owner, key -> new Waiter()).latest = new Latest(round, onHandOver);
+    public void expect(String owner, long generation, BiConsumer<Long, Long> onHandOver) {
+        waiters.computeIfAbsent(owner, key -> new Waiter()).latest = new Latest(generation, onHandOver);
     }
 
     public void forget(String owner) {
@@ -51,7 +51,7 @@ public final class RedisWaiters {
     }
 
     /**
-     * A message: the owner that is called, or {@code owner round token lease}, if the lock is its now. That counts for the attempt
+     * A message: the owner that is called, or {@code owner generation token lease}, if the lock is its now. That counts for the attempt
      * that the server had seen last; if there has been a later one, its answer decides.
      */
     public void message(String text) {
@@ -61,7 +61,7 @@ public final class RedisWaiters {
             return;
         }
         Latest latest = waiter.latest;
-        if (isHandOver(parts) && latest != null && parts[1].equals(Long.toString(latest.round))) {
+        if (isHandOver(parts) && latest != null && parts[1].equals(Long.toString(latest.generation))) {
             waiter.heard.set(true);
             latest.onHandOver.accept(Long.parseLong(parts[2]), Long.parseLong(parts[3]));
         } else {
@@ -98,7 +98,7 @@ public final class RedisWaiters {
     }
 
     /** The latest attempt, and who takes the token and the lease in ms that it is given later. */
-    private record Latest(long round, BiConsumer<Long, Long> onHandOver) {}
+    private record Latest(long generation, BiConsumer<Long, Long> onHandOver) {}
 
     private static final class Waiter {
         /** Delivers a call to the listener. */

@@ -74,10 +74,7 @@ final class DegradedGrants {
         }
         if (count > 0) {
             later.execute(this::sumUp);
-            LOG.warn(
-                    "{} more grants with too few replicas; look after the replicas; the latest: {}",
-                    count,
-                    last);
+            LOG.warn("{} more grants with too few replicas; look after the replicas; the latest: {}", count, last);
         }
     }
 }

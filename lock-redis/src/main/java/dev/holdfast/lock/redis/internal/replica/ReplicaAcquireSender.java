@@ -38,7 +38,7 @@ public final class ReplicaAcquireSender implements AcquireSender {
     private final RedisCalls main;
     private final ReplicaAcknowledgement wanted;
     private final long memoryMillis;
-    private final AttemptGenerations rounds = new AttemptGenerations();
+    private final AttemptGenerations generations = new AttemptGenerations();
     private final Timeouts timeouts = new Timeouts();
     private final DegradedGrants degraded = new DegradedGrants();
     private final ReentrantLock lock = new ReentrantLock();
@@ -64,7 +64,7 @@ public final class ReplicaAcquireSender implements AcquireSender {
     @Override
     public CompletableFuture<List<Object>> tryAcquire(RedisAttempt attempt, long timeoutMillis) {
         ReplicaJob job = new ReplicaJob(attempt, timeoutMillis);
-        rounds.begin(job.owner(), job.round());
+        generations.begin(job.owner(), job.generation());
         CompletableFuture<List<Object>> answer = answer(job);
         ReplicaLane lane;
         boolean more = false;
@@ -98,10 +98,10 @@ public final class ReplicaAcquireSender implements AcquireSender {
         job.reply().whenComplete((reply, failure) -> {
             timeouts.cancel(job.reply());
             if (failure != null) {
-                rounds.takesBack(job.owner(), job.round());
+                generations.takesBack(job.owner(), job.generation());
                 answer.completeExceptionally(leftTheLine(job) ? notSent(job) : failure);
             } else if ((Long) reply.get(0) != 1) {
-                rounds.takesBack(job.owner(), job.round());
+                generations.takesBack(job.owner(), job.generation());
                 answer.complete(reply);
             } else {
                 job.replicas()
@@ -147,7 +147,7 @@ public final class ReplicaAcquireSender implements AcquireSender {
             grant(job, grant, answer);
             return;
         }
-        if (!rounds.takesBack(job.owner(), job.round())) {
+        if (!generations.takesBack(job.owner(), job.generation())) {
             answer.completeExceptionally(new LockUnavailableException(seen + "; an earlier attempt had been granted"));
             return;
         }
@@ -161,7 +161,7 @@ public final class ReplicaAcquireSender implements AcquireSender {
 
     private void grant(ReplicaJob job, List<Object> grant, CompletableFuture<List<Object>> answer) {
         String late = "the attempt was given up before it was granted; ";
-        switch (rounds.grants(job.owner(), job.round())) {
+        switch (generations.grants(job.owner(), job.generation())) {
             case GRANTED -> answer.complete(grant);
             case OVERTAKEN -> answer.completeExceptionally(new LockUnavailableException(late + "a later one decides"));
             case ENDED -> takeBack(job, grant, answer, new LockUnavailableException(late + "the grant was taken back"));
@@ -175,19 +175,19 @@ public final class ReplicaAcquireSender implements AcquireSender {
             CompletableFuture<List<Object>> answer,
             LockUnavailableException failure) {
         String[] release =
-                RedisScript.end(job.owner(), 0, Long.toString(memoryMillis), "grant", Long.toString(job.round()));
+                RedisScript.end(job.owner(), 0, Long.toString(memoryMillis), "grant", Long.toString(job.generation()));
         main.script(job.attempt().releaseScript(), job.attempt().keys().all(), release, job.timeoutMillis())
                 .whenComplete((released, failed) -> answer.completeExceptionally(failure));
     }
 
     @Override
     public void ended(String owner) {
-        rounds.end(owner);
+        generations.end(owner);
     }
 
     @Override
-    public void takenBack(String owner, long round) {
-        rounds.end(owner, round);
+    public void takenBack(String owner, long generation) {
+        generations.end(owner, generation);
     }
 
     private void next(ReplicaLane lane) {

@@ -30,8 +30,8 @@ final class ReplicaJob {
         return attempt.owner();
     }
 
-    long round() {
-        return attempt.round();
+    long generation() {
+        return attempt.generation();
     }
 
     long timeoutMillis() {

@@ -6,11 +6,11 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Which attempt of an acquisition has the last word, where an attempt may take its own grant back. An attempt that was
- * given up may still end after the next one has begun, so attempts have rounds, which rise:
+ * given up may still end after the next one has begun, so attempts have generations, which rise:
  *
  * <ul>
- *   <li>The state on the server has the round of the last attempt, and an attempt takes back grants of its own and of
- *       earlier rounds only, whenever that arrives.
+ *   <li>The state on the server has the generation of the last attempt, and an attempt takes back grants of its own and of
+ *       earlier generations only, whenever that arrives.
  *   <li>An attempt grants only if no later one has begun, which may have taken back what this one was granted.
  *   <li>Once an attempt has granted, none takes anything back until the acquisition has ended.
  *   <li>An attempt whose grant comes after that end takes it back itself: the abandonment may have come before the grant.
@@ -32,25 +32,27 @@ public final class AttemptGenerations {
     /**
      * An acquisition that is asked for.
      *
-     * @param latest the last round that has begun
-     * @param granted the last round that has granted, 0 if none has
+     * @param latest the last generation that has begun
+     * @param granted the last generation that has granted, 0 if none has
      */
     private record State(long latest, long granted) {}
 
     private final Map<String, State> states = new ConcurrentHashMap<>();
 
     /** An attempt is about to be made. Each ends with {@link #grants} or {@link #takesBack}. */
-    public void begin(String owner, long round) {
+    public void begin(String owner, long generation) {
         states.merge(
-                owner, new State(round, 0), (known, begun) -> new State(Math.max(known.latest, round), known.granted));
+                owner,
+                new State(generation, 0),
+                (known, begun) -> new State(Math.max(known.latest, generation), known.granted));
     }
 
     /** An attempt has its grant. */
-    public Verdict grants(String owner, long round) {
+    public Verdict grants(String owner, long generation) {
         State known = states.computeIfPresent(
                 owner,
-                (key, state) -> state.granted != 0 || state.latest == round
-                        ? new State(state.latest, Math.max(state.granted, round))
+                (key, state) -> state.granted != 0 || state.latest == generation
+                        ? new State(state.latest, Math.max(state.granted, generation))
                         : state);
         if (known == null) {
             return Verdict.ENDED;
@@ -59,9 +61,9 @@ public final class AttemptGenerations {
     }
 
     /** Whether an attempt that has ended without a grant, or with one that does not count, may take it back. */
-    public boolean takesBack(String owner, long round) {
+    public boolean takesBack(String owner, long generation) {
         State known = states.computeIfPresent(
-                owner, (key, state) -> state.granted == 0 && state.latest == round ? null : state);
+                owner, (key, state) -> state.granted == 0 && state.latest == generation ? null : state);
         return known == null || known.granted == 0;
     }
 
@@ -77,15 +79,15 @@ public final class AttemptGenerations {
     }
 
     /** Another caller takes back what attempts up to that generation were granted. */
-    public void end(String owner, long round) {
-        states.computeIfPresent(owner, (key, state) -> upTo(state, round));
+    public void end(String owner, long generation) {
+        states.computeIfPresent(owner, (key, state) -> upTo(state, generation));
     }
 
-    private static @Nullable State upTo(State state, long round) {
-        if (state.granted > round) {
+    private static @Nullable State upTo(State state, long generation) {
+        if (state.granted > generation) {
             return state;
         }
-        return state.latest > round ? new State(state.latest, 0) : null;
+        return state.latest > generation ? new State(state.latest, 0) : null;
     }
 
     int size() {

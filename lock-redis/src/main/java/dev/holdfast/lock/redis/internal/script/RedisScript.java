@@ -17,8 +17,8 @@ import java.util.List;
  * <p><b>Token</b>: {@code max(last + 1, server time in µs)}. It rises as long as the server keeps either the state or its
  * clock, so a state may expire, be flushed, or be lost in a failover. In 2026 it is 1.8 · 10^15, below 2^53.
  *
- * <p><b>Round</b>: an attempt without its majority, or without its replicas, takes its grant back. That may arrive after the
- * owner's next attempt was granted, so it ends only grants of its own round and of earlier ones.
+ * <p><b>Generation</b>: an attempt without its majority, or without its replicas, takes its grant back. That may arrive after the
+ * owner's next attempt was granted, so it ends only grants of its own generation and of earlier ones.
  *
  * <p><b>Repeated releases</b>: the state has the ids of the last four. A release that the Redis client sends again, because its
  * reply was lost, gets the same answer.
@@ -62,7 +62,7 @@ public record RedisScript(String name, String body, String digest) {
      * @param token the grant's, or 0 if it is not known
      * @param memory the state's memory in ms
      * @param what what to end
-     * @param which the id of the release, or the last round; empty with {@code place} and {@code both}
+     * @param which the id of the release, or the last generation; empty with {@code place} and {@code both}
      */
     public static String[] end(String owner, long token, String memory, String what, String which) {
         String number = Long.toString(token);

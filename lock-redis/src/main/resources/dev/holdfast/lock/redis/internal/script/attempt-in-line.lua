@@ -18,13 +18,13 @@
 -- include: line
 local r = read(KEYS[1])
 if not r then return {0, redis.call('PTTL', KEYS[1]), 0, 0, 0} end
-local owner, memory, round = ARGV[1], ARGV[3], tonumber(ARGV[4])
+local owner, memory, generation = ARGV[1], ARGV[3], tonumber(ARGV[4])
 local lease = ARGV[2] - memory
 local queues, order, mode, inbox, ticket = string.match(ARGV[6], '^(%S+) (%S+) (%S+) (%S*) (%S+)$')
 local want, permits, limit = ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[9])
 local found = find(r, owner)
 if found then
-  found.round = math.max(found.round, round)
+  found.generation = math.max(found.generation, generation)
   put(r, found.from, found.to, found, r.now + lease)
   write(KEYS[1], r, memory, true)
   if KEYS[2] then leave(owner) end
@@ -34,7 +34,7 @@ if r.who == owner then
   local known, rest = string.match(r.about, '^(%d+)(.*)$')
   redis.call('PEXPIRE', KEYS[1], lease + memory)
   redis.call('SET', KEYS[1], string.format(KEPT, r.waiting, owner, memory, r.last, r.released,
-             string.format('%.0f', math.max(known, round)) .. rest), 'PX', lease + memory)
+             string.format('%.0f', math.max(known, generation)) .. rest), 'PX', lease + memory)
   if KEYS[2] then leave(owner) end
   return {1, tonumber(r.last), 0, 0, 0}
 end
@@ -75,7 +75,7 @@ if fits then
   end
   if want == 'x' then
     redis.call('SET', KEYS[1], string.format(GRANTED, r.waiting, owner, memory,
-               token, r.released, round, millis, ARGV[5]), 'PX', lease + memory)
+               token, r.released, generation, millis, ARGV[5]), 'PX', lease + memory)
     return {1, token, 0, called, 0}
   end
   if r.kind == '-' then
@@ -93,7 +93,7 @@ if fits then
     r.free = slot + 1
   end
   r.last, r.count, r.sum = token, r.count + 1, r.sum + permits
-  put(r, #r.lines + 1, #r.lines, {id = owner, slot = slot, permits = permits, token = token, round = round,
+  put(r, #r.lines + 1, #r.lines, {id = owner, slot = slot, permits = permits, token = token, generation = generation,
                                   rest = string.format('%.0f ', millis) .. ARGV[5]}, r.now + lease)
   write(KEYS[1], r, memory, false)
   if want == 'p' and KEYS[4] then redis.call('SET', KEYS[4], limit, 'PX', 86400000) end

@@ -1,7 +1,7 @@
 -- An attempt to acquire the lock alone.
 --
 -- Keys: state, queue and entries; the state alone while its slot moves to another server
--- Arguments: owner, lease and memory together in ms, memory in ms, round, identity, how to wait
+-- Arguments: owner, lease and memory together in ms, memory in ms, generation, identity, how to wait
 -- Answers: {1, token, 0, called}: granted
 --   {0, remaining ms, arrival, called}: held or reserved; arrival is 0 without a place in the queue
 --   {2, ...}: shares or permits are held or waited for, so attempt-in-line must decide
@@ -37,7 +37,7 @@ local micros = clock[1] * 1000000 + clock[2]
 local millis = math.floor(micros / 1000)
 -- include: state
 if not who then return {0, redis.call('PTTL', KEYS[1]), 0, 0} end
-local owner, round = ARGV[1], ARGV[4]
+local owner, generation = ARGV[1], ARGV[4]
 local queues, order, mode, inbox, ticket = string.match(ARGV[6], '^(%S+) (%S+) (%S+) (%S*) (%S+)$')
 local remaining, called = who == '-' and 0 or left(KEYS[1], memory), 0
 local function grant()
@@ -46,7 +46,7 @@ local function grant()
     return redis.error_reply('NOTOKEN the last token of ' .. KEYS[1] .. ' is ' .. last)
   end
   redis.call('SET', KEYS[1], string.format(GRANTED,
-             waiting, owner, ARGV[3], token, released, round, millis, ARGV[5]), 'PX', ARGV[2])
+             waiting, owner, ARGV[3], token, released, generation, millis, ARGV[5]), 'PX', ARGV[2])
   return {1, token, 0, called}
 end
 if remaining <= 0 and (waiting == '0' and ticket == '0' or not KEYS[2]) then return grant() end
@@ -62,7 +62,7 @@ if KEYS[2] and ticket ~= '0' then
 end
 if who == owner and remaining > 0 then
   local known, rest = string.match(about, '^(%d+)(.*)$')
-  if tonumber(round) > tonumber(known) then about = round .. rest end
+  if tonumber(generation) > tonumber(known) then about = generation .. rest end
   redis.call('PEXPIRE', KEYS[1], ARGV[2])
   redis.call('SET', KEYS[1], string.format(KEPT,
              waiting, owner, ARGV[3], last, released, about), 'PX', ARGV[2])
@@ -100,7 +100,7 @@ if queues ~= '0' then
     redis.call('ZADD', KEYS[2], string.format('%.0f', arrival), owner)
   end
   if arrival > 0 then
-    local asks = queues == '2' and string.format(' x %s %.0f %s', round, ARGV[2] - ARGV[3], ARGV[5]) or ''
+    local asks = queues == '2' and string.format(' x %s %.0f %s', generation, ARGV[2] - ARGV[3], ARGV[5]) or ''
     redis.call('HSET', KEYS[3], owner,
                string.format(WAITS, millis + 5000, mode, inbox, asks))
     redis.call('PEXPIRE', KEYS[2], 6000)

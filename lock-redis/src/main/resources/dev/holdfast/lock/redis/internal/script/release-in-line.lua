@@ -13,7 +13,7 @@
 local r, owner, memory, what = read(KEYS[1]), string.match(ARGV[1], '^0 (%S+)'), ARGV[3], ARGV[4]
 if not r then return {0} end
 local mine, ended = find(r, owner), 0
-if what == 'place' or mine and what == 'grant' and mine.round > tonumber(ARGV[5]) then mine = nil end
+if what == 'place' or mine and what == 'grant' and mine.generation > tonumber(ARGV[5]) then mine = nil end
 if mine then
   ended = 1
   r.count, r.sum, r.free = r.count - 1, r.sum - mine.permits, math.min(r.free, mine.slot)

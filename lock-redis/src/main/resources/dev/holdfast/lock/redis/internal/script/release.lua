@@ -4,8 +4,8 @@
 -- Arguments: how the state of such a grant begins (RedisScript.end), token or 0 if it is not known, memory in ms, what to end, which
 -- Answers: {1} if the owner held the lock, otherwise {0}
 --
--- What to end and which: `release` and an id of 16 characters, whose repetition gets the same answer; `grant` and the last round that
--- it ends; `place`; or `both`.
+-- What to end and which: `release` and an id of 16 characters, whose repetition gets the same answer; `grant` and the last generation
+-- that it ends; `place`; or `both`.
 --
 -- A waiter gets its whole lease, as from an attempt: a shorter one would be lost if the server stood still just then. So a waiter that
 -- subscribes but does not react costs as much as a holder that does not. So the waiter must have tried in the last 3 s, which it does
@@ -45,17 +45,18 @@ if KEYS[2] and (waiting ~= '0' or what == 'place' or what == 'both') then
   -- include: clock
   -- include: queue
   local function handOver(heir)
-    local round, lease, identity = string.match(heir.asks, TAKES)
+    local generation, lease, identity = string.match(heir.asks, TAKES)
     local token = math.max(math.max(last, ARGV[2]) + 1, micros)
-    if not round or heir.deadline <= millis + 2000 or not string.find(heir.mode, '%u') or token >= 9007199254740992 then return false end
+    if not generation or heir.deadline <= millis + 2000 or not string.find(heir.mode, '%u')
+       or token >= 9007199254740992 then return false end
     local inbox, sharded = channel(heir)
     local counted = redis.pcall('PUBSUB', sharded and 'SHARDNUMSUB' or 'NUMSUB', inbox)
     if counted.err then return false end
     if tonumber(counted[2]) == 0 then return 'gone' end
     local span, stays = tonumber(lease), redis.call('ZCARD', KEYS[2]) > 1 and waiting or '0'
     redis.call('SET', KEYS[1], string.format(GRANTED,
-               stays, heir.id, ARGV[3], token, released, round, millis, identity), 'PX', span + ARGV[3])
-    local told = tellInbox(heir, string.format('%s %s %.0f %.0f', heir.id, round, token, span))
+               stays, heir.id, ARGV[3], token, released, generation, millis, identity), 'PX', span + ARGV[3])
+    local told = tellInbox(heir, string.format('%s %s %.0f %.0f', heir.id, generation, token, span))
     if type(told) ~= 'number' then return false end
     leave(heir.id)
     return 'given'

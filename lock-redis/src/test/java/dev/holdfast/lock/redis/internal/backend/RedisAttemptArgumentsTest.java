@@ -112,7 +112,7 @@ final class RedisAttemptArgumentsTest {
         RedisAttempt attempt = sent.get(0);
         assertThat(attempt.args())
                 .containsExactly(mine.owner().toString(), "90000", "60000", "8", "4711 host-1 driver", wait);
-        assertThat(attempt.round()).isEqualTo(8);
+        assertThat(attempt.generation()).isEqualTo(8);
         assertThat(attempt.script()).isSameAs(RedisScript.ATTEMPT);
         assertThat(attempt.scriptKeys()).containsExactly("p:{n}", "p:{n}:q", "p:{n}:w");
         assertThat(attempt.releaseScript()).isSameAs(RedisScript.RELEASE);
@@ -229,7 +229,7 @@ final class RedisAttemptArgumentsTest {
                 .toCompletableFuture();
         answers.get(0).complete(List.of(2L, 300L, 0L, 0L));
         assertThat(result).isNotDone();
-        assertThat(sent.get(1).round()).isEqualTo(6);
+        assertThat(sent.get(1).generation()).isEqualTo(6);
         assertThat(sent.get(1).owner()).isEqualTo(mine.owner().toString());
         answers.get(1).complete(List.of(0L, 300L, 9L, 0L, 0L));
         assertThat(result).isCompletedWithValue(new AcquireResult.Busy(300, new RedisTicket(mine, true, 9)));

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 
 /** What attempts do and leave, in each order in which an answer, a message and an abandonment may come: without a server. */
 final class RedisAttemptsTest {
-    private static final long ROUND = 1;
+    private static final long GENERATION = 1;
     private static final List<Object> BUSY = List.of(0L, 30_000L, 4_711L, 0L);
     private static final List<Object> MEETS_OTHER_DEMANDS = List.of(2L, 30_000L, 0L, 0L);
 
@@ -42,7 +42,7 @@ final class RedisAttemptsTest {
     private CompletionStage<AcquireResult> attempt() {
         return attempts.tryAcquire(
                 new AcquireRequest(acquisition, 30_000, 60_000, true, null, TIMEOUT_MILLIS, IDENTITY, handed::add),
-                ROUND);
+                GENERATION);
     }
 
     @Test
@@ -51,7 +51,7 @@ final class RedisAttemptsTest {
         sent.get(0).complete(BUSY);
         assertThat(signals.owners).containsExactly(owner);
 
-        waiters.message(owner + " " + ROUND + " 77 2000");
+        waiters.message(owner + " " + GENERATION + " 77 2000");
 
         assertThat(handed).extracting(Grant::token).containsExactly(77L);
         assertThat(signals.owners).isEmpty();
@@ -62,7 +62,7 @@ final class RedisAttemptsTest {
     @Test
     void handedTheLock_beforeTheAnswerThatItWaits_leavesNothing() {
         attempt();
-        waiters.message(owner + " " + ROUND + " 77 2000");
+        waiters.message(owner + " " + GENERATION + " 77 2000");
         assertThat(handed).extracting(Grant::token).containsExactly(77L);
 
         sent.get(0).complete(BUSY);

@@ -229,10 +229,10 @@ final class RedisLockBackendTest extends TwoBackends {
     /** It comes when the next one has been granted, and what it takes back later is not that grant. */
     @ParameterizedTest
     @MethodSource("demands")
-    void attemptOfAnEarlierRound_thatComesLate_leavesTheRoundOfTheGrant(Demand demand) throws Exception {
+    void attemptOfAnEarlierGeneration_thatComesLate_leavesTheGenerationOfTheGrant(Demand demand) throws Exception {
         RedisLockBackend backend = (RedisLockBackend) a;
         AcquisitionId mine = new AcquisitionId(name, OwnerId.random(), demand);
-        for (long round : new long[] {8, 7}) {
+        for (long generation : new long[] {8, 7}) {
             assertThat(answer(backend.tryAcquire(
                             new AcquireRequest(
                                     mine,
@@ -242,7 +242,7 @@ final class RedisLockBackendTest extends TwoBackends {
                                     null,
                                     BackendDriver.TIMEOUT_MILLIS,
                                     BackendDriver.IDENTITY),
-                            round)))
+                            generation)))
                     .isInstanceOf(AcquireResult.Granted.class);
         }
 

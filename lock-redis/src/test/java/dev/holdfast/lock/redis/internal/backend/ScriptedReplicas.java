@@ -39,18 +39,18 @@ public abstract class ScriptedReplicas {
                 server, new RedisCalls(server), new ReplicaAcknowledgement(2, WANTED_MILLIS, policy), 60_000);
     }
 
-    public static RedisAttempt attempt(AcquisitionId of, long round) {
+    public static RedisAttempt attempt(AcquisitionId of, long generation) {
         boolean inLine = !(of.demand() instanceof Demand.Exclusive);
         return new RedisAttempt(
                 inLine,
                 of.demand(),
                 RedisKeys.of("holdfast", of.name()),
                 new String[] {of.owner().toString()},
-                round);
+                generation);
     }
 
-    public final RedisAttempt attempt(long round) {
-        return attempt(mine, round);
+    public final RedisAttempt attempt(long generation) {
+        return attempt(mine, generation);
     }
 
     public static RedisAttempt other() {

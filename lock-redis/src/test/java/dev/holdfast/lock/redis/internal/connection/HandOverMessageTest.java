@@ -13,8 +13,8 @@ final class HandOverMessageTest {
     private final RedisWaiters waiters = new RedisWaiters();
     private final List<String> told = new ArrayList<>();
 
-    private void expect(long round) {
-        waiters.expect("a1", round, (token, leaseMillis) -> told.add("handed " + token + " " + leaseMillis));
+    private void expect(long generation) {
+        waiters.expect("a1", generation, (token, leaseMillis) -> told.add("handed " + token + " " + leaseMillis));
     }
 
     @Test

@@ -81,10 +81,10 @@ final class ReplicaLineTest {
                 60_000);
     }
 
-    private static RedisAttempt attempt(long round) {
+    private static RedisAttempt attempt(long generation) {
         AcquisitionId acquisition = BackendDriver.newAcquisition("n");
         String[] args = {acquisition.owner().toString()};
-        return new RedisAttempt(false, acquisition.demand(), RedisKeys.of("holdfast", "n"), args, round);
+        return new RedisAttempt(false, acquisition.demand(), RedisKeys.of("holdfast", "n"), args, generation);
     }
 
     /** So hung replicas add the wanted time once to what it takes, wherever it was spent. */

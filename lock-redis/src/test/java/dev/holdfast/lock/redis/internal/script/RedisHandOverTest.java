@@ -116,8 +116,8 @@ final class RedisHandOverTest extends TwoBackends {
         AcquisitionId waiting = acquisition();
         waits(b, waiting);
         String inbox = entry(waiting).split(" ")[2];
-        String round = entry(waiting).split(" ")[4];
-        String message = waiting.owner() + " " + (Long.parseLong(round) - 1) + " 99 2000";
+        String generation = entry(waiting).split(" ")[4];
+        String message = waiting.owner() + " " + (Long.parseLong(generation) - 1) + " 99 2000";
         assertThat(fixture.server().number("PUBLISH", "holdfast:c:" + inbox, message))
                 .isEqualTo(1);
         assertThat(called.poll(60, TimeUnit.SECONDS)).isEqualTo(waiting);

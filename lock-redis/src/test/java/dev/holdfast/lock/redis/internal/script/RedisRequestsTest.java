@@ -54,7 +54,7 @@ final class RedisRequestsTest {
     /** What was said to those around it, in its order. */
     private final List<String> said = new ArrayList<>();
 
-    private final List<Long> rounds = new ArrayList<>();
+    private final List<Long> generations = new ArrayList<>();
     private final AcquisitionId acquisition = new AcquisitionId("n", OwnerId.random());
     private final AcquisitionId share = new AcquisitionId("n", OwnerId.random(), Demand.SHARED);
     private final String owner = acquisition.owner().toString();
@@ -68,7 +68,7 @@ final class RedisRequestsTest {
                 new AcquireSender() {
                     @Override
                     public CompletableFuture<List<Object>> tryAcquire(RedisAttempt attempt, long timeoutMillis) {
-                        rounds.add(attempt.round());
+                        generations.add(attempt.generation());
                         return CompletableFuture.completedFuture(List.of(1L, 77L, 0L, 0L));
                     }
 
@@ -78,8 +78,8 @@ final class RedisRequestsTest {
                     }
 
                     @Override
-                    public void takenBack(String who, long round) {
-                        said.add("taken back " + who + " " + round);
+                    public void takenBack(String who, long generation) {
+                        said.add("taken back " + who + " " + generation);
                     }
 
                     @Override
@@ -163,7 +163,7 @@ final class RedisRequestsTest {
     }
 
     @Test
-    void takingBack_namesTheRound_andLeavesThePlace() {
+    void takingBack_namesTheGeneration_andLeavesThePlace() {
         waiters.expect(owner);
         CompletionStage<Boolean> ended = backend.takeBack(acquisition, 7, TIMEOUT_MILLIS);
         assertSent(RedisScript.RELEASE, ALL, "0 " + owner + " 300000 0 ", "0", "300000", "grant", "7");
@@ -243,12 +243,12 @@ final class RedisRequestsTest {
     }
 
     @Test
-    void attempts_haveRisingRounds() {
+    void attempts_haveRisingGenerations() {
         AcquireRequest request = new AcquireRequest(acquisition, 30_000, 0, false, null, TIMEOUT_MILLIS, IDENTITY);
         backend.tryAcquire(request);
         backend.tryAcquire(request);
         backend.tryAcquire(request, 17);
-        assertThat(rounds).containsExactly(1L, 2L, 17L);
+        assertThat(generations).containsExactly(1L, 2L, 17L);
     }
 
     @Test

@@ -101,12 +101,12 @@ final class RedisScriptsTest {
         }
 
         private static String[] attempt(String owner, List<String> wait, List<String> demand) {
-            String[] ownerAndRound = owner.split("@");
+            String[] ownerAndGeneration = owner.split("@");
             List<String> all = new ArrayList<>(List.of(
-                    ownerAndRound[0],
+                    ownerAndGeneration[0],
                     "90000",
                     "60000",
-                    ownerAndRound.length > 1 ? ownerAndRound[1] : "3",
+                    ownerAndGeneration.length > 1 ? ownerAndGeneration[1] : "3",
                     "7 h me",
                     String.join(" ", wait).replace(" . ", "  ")));
             all.addAll(demand);

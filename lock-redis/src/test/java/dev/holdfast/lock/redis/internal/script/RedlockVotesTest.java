@@ -71,7 +71,7 @@ final class RedlockVotesTest extends ThreeMasters {
     }
 
     @Test
-    void attempts_askAllMastersForTheWholeLease_inRisingRounds_withTheirOwnTickets() {
+    void attempts_askAllMastersForTheWholeLease_inRisingGenerations_withTheirOwnTickets() {
         answers(RedisScript.ATTEMPT, "0 300 5 0", "0 300 0 0", "0 300 7 0");
         Ticket ticket = ticket();
         attempt(60_000, ticket);

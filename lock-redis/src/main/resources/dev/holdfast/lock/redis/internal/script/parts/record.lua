@@ -67,14 +67,14 @@ local function find(r, id, after)
   local from = string.find(r.lines, '\n' .. id .. '\t', after or 1, true)
   if not from then return nil end
   local to = (string.find(r.lines, '\n', from + 1, true) or #r.lines + 1) - 1
-  local slot, permits, token, round, rest =
+  local slot, permits, token, generation, rest =
       string.match(string.sub(r.lines, from, to), HOLDER)
   return {from = from, to = to, id = id, slot = tonumber(slot), permits = tonumber(permits),
-          token = tonumber(token), round = tonumber(round), rest = rest}
+          token = tonumber(token), generation = tonumber(generation), rest = rest}
 end
 local function lineOf(r, holder, ends)
   r.bound, r.latest = math.min(r.bound, ends), math.max(r.latest, ends)
-  return string.format(HOLDING, holder.id, holder.slot, holder.permits, holder.token, ends, holder.round) .. holder.rest
+  return string.format(HOLDING, holder.id, holder.slot, holder.permits, holder.token, ends, holder.generation) .. holder.rest
 end
 local function put(r, from, to, holder, ends)
   r.lines = string.sub(r.lines, 1, from - 1) .. lineOf(r, holder, ends) .. string.sub(r.lines, to + 1)

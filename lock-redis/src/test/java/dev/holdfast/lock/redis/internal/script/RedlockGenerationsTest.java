@@ -35,7 +35,7 @@ import org.junit.jupiter.api.TestInstance;
 
 /** Attempts of one acquisition, one after the other, and what they take back. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
-final class RedlockRoundsTest {
+final class RedlockGenerationsTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
     private RedlockFixture fixture;
