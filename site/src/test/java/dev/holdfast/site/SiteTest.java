@@ -45,7 +45,7 @@ class SiteTest {
     void everyGroupOfTheFirstPage_isBesideEveryPage() throws IOException {
         Document page = Jsoup.parse(SITE.resolve("docs/decisions/index.html"), "UTF-8");
 
-        assertThat(page.select("nav h2").eachText()).contains("By task", "Backends", "In production");
+        assertThat(page.select("nav h2").eachText()).contains("Stores", "In production");
         assertThat(page.select("nav a[href=../redis.html]")).hasSize(1);
         assertThat(page.select("nav a[aria-current]").eachAttr("href")).containsExactly("index.html");
     }
