@@ -53,6 +53,10 @@ public final class HeldLock implements RenewalListener {
         return entry.mutex();
     }
 
+    LossesByThread losses() {
+        return losses;
+    }
+
     private HoldEvents events() {
         return engine().holdEvents();
     }

@@ -29,7 +29,6 @@ public final class LocalHolds implements Hold.Lock {
 
     private final EntryContext entry;
     private final HeldLock heldLock;
-    private final LossesByThread losses;
     private final Admission admission;
     private final EntryCallbacks callbacks;
     /**
@@ -43,15 +42,9 @@ public final class LocalHolds implements Hold.Lock {
      *
      * @param callbacks starts the next acquisition
      */
-    LocalHolds(
-            EntryContext entry,
-            HeldLock heldLock,
-            LossesByThread losses,
-            Admission admission,
-            EntryCallbacks callbacks) {
+    LocalHolds(EntryContext entry, HeldLock heldLock, Admission admission, EntryCallbacks callbacks) {
         this.entry = entry;
         this.heldLock = heldLock;
-        this.losses = losses;
         this.admission = admission;
         this.callbacks = callbacks;
     }
@@ -113,7 +106,7 @@ public final class LocalHolds implements Hold.Lock {
             }
             heldLock.expire(mine.heldGrant);
         }
-        Hold unnoticed = waiter.asLease ? null : losses.find(waiter.thread());
+        Hold unnoticed = waiter.asLease ? null : heldLock.losses().find(waiter.thread());
         if (unnoticed != null) {
             entry.queue().fail(waiter, unnoticed.notEndedException());
         }
@@ -191,7 +184,7 @@ public final class LocalHolds implements Hold.Lock {
      */
     public boolean takeInterruptOfLoss(Thread thread) {
         return mutex().test(() -> {
-            Hold unnoticed = losses.find(thread);
+            Hold unnoticed = heldLock.losses().find(thread);
             return unnoticed != null && unnoticed.isLastHold() && unnoticed.takeInterruptOfLoss();
         });
     }
@@ -204,7 +197,7 @@ public final class LocalHolds implements Hold.Lock {
     /** The {@code lock} hold of a thread, or its lost hold; null if there is none. */
     private @Nullable Hold holdOf(Thread thread) {
         Hold mine = heldLock.holdOf(thread);
-        return mine != null ? mine : losses.find(thread);
+        return mine != null ? mine : heldLock.losses().find(thread);
     }
 
     /**
@@ -265,7 +258,7 @@ public final class LocalHolds implements Hold.Lock {
         hold.endHold(reading);
         if (hold.state == Hold.State.LOST) {
             if (!hold.hasHolds()) {
-                losses.remove(hold);
+                heldLock.losses().remove(hold);
                 if (hold.takeInterruptOfLoss()) {
                     Thread.interrupted(); // the interrupt arrived while this thread was about to end the hold
                 }

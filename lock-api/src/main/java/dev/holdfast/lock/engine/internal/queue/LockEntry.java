@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * reach it, or it has been granted, and is notified. A signal during an attempt repeats the attempt, as the answer may be older.
  * A pending acquisition whose waiter has left serves the next waiter with the same options, or is abandoned.
  */
-public final class LockEntry implements EntryCallbacks, Waiter.Origin {
+public final class LockEntry implements EntryCallbacks, StateMutex.Guarded, Waiter.Origin {
 
     /** The operations of the client's map of entries that an entry calls. */
     interface Registry {
@@ -39,9 +39,7 @@ public final class LockEntry implements EntryCallbacks, Waiter.Origin {
     }
 
     private final Registry registry;
-    private final StateMutex mutex = new StateMutex(this::retireIfIdle);
     private final EntryContext context;
-    private final LossesByThread losses;
     private final HeldLock heldLock;
     private final Admission admission;
     private final LocalHolds holds;
@@ -57,11 +55,10 @@ public final class LockEntry implements EntryCallbacks, Waiter.Origin {
 
     public LockEntry(String name, Demand demand, EngineContext engine, Registry registry) {
         this.registry = registry;
-        this.context = EntryContext.of(name, demand, engine, mutex);
-        this.losses = new LossesByThread(mutex, engine.deadOwners());
-        this.heldLock = new HeldLock(context, losses, this);
+        this.context = EntryContext.of(name, demand, engine, new StateMutex(this));
+        this.heldLock = new HeldLock(context, new LossesByThread(context.mutex(), engine.deadOwners()), this);
         this.admission = Admission.of(context, heldLock);
-        this.holds = new LocalHolds(context, heldLock, losses, admission, this);
+        this.holds = new LocalHolds(context, heldLock, admission, this);
     }
 
     public String name() {
@@ -81,7 +78,7 @@ public final class LockEntry implements EntryCallbacks, Waiter.Origin {
     }
 
     public StateMutex mutex() {
-        return mutex;
+        return context.mutex();
     }
 
     public HeldLock heldLock() {
@@ -100,7 +97,7 @@ public final class LockEntry implements EntryCallbacks, Waiter.Origin {
      */
     public boolean submit(Waiter waiter) {
         waiter.origin = this;
-        return mutex.test(() -> {
+        return mutex().test(() -> {
             if (retired) {
                 return false;
             }
@@ -143,17 +140,17 @@ public final class LockEntry implements EntryCallbacks, Waiter.Origin {
 
     /** Adds a read hold to a thread that holds the exclusive lock; returns false if it does not. */
     boolean readWithin(Waiter waiter) {
-        return mutex.test(() -> !registry.isClosed() && holds.reenter(waiter, true));
+        return mutex().test(() -> !registry.isClosed() && holds.reenter(waiter, true));
     }
 
     /** Reports that a writer of this client waits for the readers of this entry. */
     void writerWaits(Waiter writer) {
-        mutex.run(() -> admission.writerWaits(writer.options.fair()));
+        mutex().run(() -> admission.writerWaits(writer.options.fair()));
     }
 
     /** Watches a waiter of another entry of this name, which may wait for a hold of its own thread here. */
     void watch(Waiter waiter) {
-        mutex.run(() -> SelfWait.watch(context, heldLock, waiter));
+        mutex().run(() -> SelfWait.watch(context, heldLock, waiter));
     }
 
     /**
@@ -162,7 +159,7 @@ public final class LockEntry implements EntryCallbacks, Waiter.Origin {
      */
     @Override
     public void takeBack(Waiter waiter) {
-        mutex.submit(() -> {
+        mutex().submit(() -> {
             Hold granted = waiter.hold;
             if (waiter.state == Waiter.State.GRANTED && granted != null) {
                 holds.endUnreturned(granted, waiter.reading);
@@ -174,7 +171,7 @@ public final class LockEntry implements EntryCallbacks, Waiter.Origin {
 
     /** Cancels a waiter; returns false if it has been decided already. */
     public boolean cancel(Waiter waiter) {
-        return mutex.test(() -> leave(waiter, Waiter.State.CANCELLED));
+        return mutex().test(() -> leave(waiter, Waiter.State.CANCELLED));
     }
 
     /**
@@ -183,12 +180,12 @@ public final class LockEntry implements EntryCallbacks, Waiter.Origin {
      * a round trip must not end differently from no wait at all.
      */
     public void timeOut(Waiter waiter) {
-        mutex.run(() -> endInTime(waiter));
+        mutex().run(() -> endInTime(waiter));
     }
 
     /** The same for a timer, which does not wait for the transition. */
     public void timeOutSoon(Waiter waiter) {
-        mutex.submit(() -> endInTime(waiter));
+        mutex().submit(() -> endInTime(waiter));
     }
 
     private void endInTime(Waiter waiter) {
@@ -201,7 +198,7 @@ public final class LockEntry implements EntryCallbacks, Waiter.Origin {
         if (failure != null && current != null && current.isFirstAnswerPending() && leftNanos > 0) {
             queue().awaitNextAnswer(waiter, engine().requestTimeoutNanos());
             if (waiter instanceof AsyncWaiter async) {
-                mutex.afterUnlock(() -> async.timeout(engine().timer().after(leftNanos, () -> timeOutSoon(waiter))));
+                mutex().afterUnlock(() -> async.timeout(engine().timer().after(leftNanos, () -> timeOutSoon(waiter))));
             }
             return;
         }
@@ -256,7 +253,7 @@ public final class LockEntry implements EntryCallbacks, Waiter.Origin {
      * transition.
      */
     public void requeue(Waiter waiter) {
-        mutex.run(() -> {
+        mutex().run(() -> {
             if (!waiter.stuckInDriver) {
                 return;
             }
@@ -306,13 +303,15 @@ public final class LockEntry implements EntryCallbacks, Waiter.Origin {
         pending = null;
     }
 
-    private void retireIfIdle() {
+    /** Leaves the client's map if it is idle. */
+    @Override
+    public void endTransition() {
         if (!retired
                 && pending == null
                 && !holds.isBusy()
                 && queue().isEmpty()
                 && stuckWaiters.isEmpty()
-                && losses.isEmpty()) {
+                && heldLock.losses().isEmpty()) {
             retired = true;
             registry.retired(this);
         }
@@ -320,14 +319,14 @@ public final class LockEntry implements EntryCallbacks, Waiter.Origin {
 
     /** The holders and the waiters of this entry. A transition. */
     LockUsage usage() {
-        return mutex.get(() -> EntryUsage.of(context, heldLock, stuckWaiters));
+        return mutex().get(() -> EntryUsage.of(context, heldLock, stuckWaiters));
     }
 
     // ---- reports of the backend, and close
 
     /** Puts a grant in doubt, perhaps one whose answer has not arrived yet. */
     void doubt(OwnerId owner, String detail) {
-        mutex.submit(() -> {
+        mutex().submit(() -> {
             if (!heldLock.doubt(owner, detail) && pending != null && pending.isOf(owner)) {
                 pending.noteDoubt();
             }
@@ -336,7 +335,7 @@ public final class LockEntry implements EntryCallbacks, Waiter.Origin {
 
     /** Ends a grant at the backend's report, perhaps one whose answer has not arrived yet. */
     void lost(Grant grant, LossReason reason, String detail) {
-        mutex.submit(() -> {
+        mutex().submit(() -> {
             boolean isHeld = heldLock.lost(grant, reason, detail);
             if (!isHeld && pending != null && pending.isOf(grant.acquisition().owner())) {
                 pending.noteLoss(grant.token());
@@ -346,7 +345,7 @@ public final class LockEntry implements EntryCallbacks, Waiter.Origin {
 
     /** Closes the entry with the client: waiters fail, a held lock is lost, and released unless work under it still runs. */
     void close(boolean workRuns) {
-        mutex.run(() -> {
+        mutex().run(() -> {
             boolean undoneAttempt = false;
             for (Waiter waiter = queue().head(); waiter != null; waiter = queue().head()) {
                 queue().remove(waiter);

@@ -13,7 +13,8 @@ import org.jspecify.annotations.Nullable;
 final class LossesByThread implements DeadOwnerDetector.Losses {
     private final StateMutex mutex;
     private final DeadOwnerDetector deadOwners;
-    private final HoldList lost = new HoldList();
+    /** Null if there are none: few locks are ever lost, and each has one of these. */
+    private @Nullable HoldList lost;
 
     LossesByThread(StateMutex mutex, DeadOwnerDetector deadOwners) {
         this.mutex = mutex;
@@ -21,34 +22,43 @@ final class LossesByThread implements DeadOwnerDetector.Losses {
     }
 
     void add(Hold hold) {
+        if (lost == null) {
+            lost = new HoldList();
+        }
         lost.add(hold);
         deadOwners.watch(this);
     }
 
     void remove(Hold hold) {
-        lost.remove(hold);
+        if (lost != null) {
+            lost.remove(hold);
+        }
         unwatchIfEmpty();
     }
 
     boolean isEmpty() {
-        return lost.isEmpty();
+        return lost == null || lost.isEmpty();
     }
 
     @Nullable Hold find(@Nullable Thread thread) {
-        return lost.ownedBy(thread);
+        return lost == null ? null : lost.ownedBy(thread);
     }
 
     /** Removes the losses of dead threads. A transition. */
     @Override
     public void removeDeadOwners() {
         mutex.submit(() -> {
-            lost.all().stream().filter(Hold::isOrphaned).forEach(lost::remove);
+            HoldList losses = lost;
+            if (losses != null) {
+                losses.all().stream().filter(Hold::isOrphaned).forEach(losses::remove);
+            }
             unwatchIfEmpty();
         });
     }
 
     private void unwatchIfEmpty() {
-        if (lost.isEmpty()) {
+        if (isEmpty()) {
+            lost = null;
             deadOwners.unwatch(this);
         }
     }

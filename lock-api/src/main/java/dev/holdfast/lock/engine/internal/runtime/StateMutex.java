@@ -18,12 +18,13 @@ import org.jspecify.annotations.Nullable;
  */
 public final class StateMutex {
     private static final BackgroundLog LOG = BackgroundLog.of(StateMutex.class);
+    private static final String FAILED = "a follow-up action of the lock engine failed; please report this";
     /** Instead of an object for each lock. */
     private static final AtomicReferenceFieldUpdater<StateMutex, @Nullable Submitted> SUBMITTED =
             AtomicReferenceFieldUpdater.newUpdater(StateMutex.class, Submitted.class, "submitted");
 
     private final ReentrantLock mutex = new ReentrantLock();
-    private final Runnable last;
+    private final Guarded guarded;
     /** The effects of the present transition, if it has any. */
     private @Nullable Effects noted;
     /** The effects that threads are running: one list per thread. */
@@ -31,15 +32,21 @@ public final class StateMutex {
     /** Transitions that the thread with the mutex runs before it leaves; the latest first. */
     private volatile @Nullable Submitted submitted;
 
+    /** The state that a mutex guards. */
+    public interface Guarded {
+        /** The last step of each transition, under the mutex. */
+        void endTransition();
+    }
+
     private record Submitted(Runnable transition, @Nullable Submitted earlier) {}
 
     /**
      * Creates the mutex of an entry.
      *
-     * @param last runs at the end of each transition, under the mutex
+     * @param guarded the entry, as an object for each lock would be memory for each lock
      */
-    public StateMutex(Runnable last) {
-        this.last = last;
+    public StateMutex(Guarded guarded) {
+        this.guarded = guarded;
     }
 
     public void run(Runnable transition) {
@@ -146,10 +153,18 @@ public final class StateMutex {
     private @Nullable Effects unlock() {
         try {
             takeSubmitted();
-            call(last);
+            endTransition();
             return begin();
         } finally {
             mutex.unlock();
+        }
+    }
+
+    private void endTransition() {
+        try {
+            guarded.endTransition();
+        } catch (Throwable e) {
+            LOG.error(FAILED, e);
         }
     }
 
@@ -212,7 +227,7 @@ public final class StateMutex {
         try {
             effect.run();
         } catch (Throwable e) {
-            LOG.error("a follow-up action of the lock engine failed; please report this", e);
+            LOG.error(FAILED, e);
         }
     }
 }
