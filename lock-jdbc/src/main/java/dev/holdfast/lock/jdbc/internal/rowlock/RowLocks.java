@@ -100,7 +100,9 @@ final class RowLocks implements AutoCloseable {
             notified.lost(
                     ended,
                     LossReason.SESSION_LOST,
-                    "the connection that held its row was closed; keep the pool from taking back connections in use");
+                    database.connections().isClosed()
+                            ? "the pool was closed before the lock client; close the lock client first"
+                            : "the connection that held its row was closed; keep the pool from taking back connections in use");
         }
     }
 

@@ -16,9 +16,7 @@ import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.testkit.server.MariaDbServer;
-import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
+import dev.holdfast.lock.testkit.server.process.LoopbackPorts;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.ResultSet;
@@ -39,31 +37,30 @@ final class GaleraTest {
 
     @BeforeAll
     static void startCluster() throws Exception {
-        int port = freePort();
+        int port = port();
         one = MariaDbServer.start(null, node(port, "gcomm://"));
-        other = MariaDbServer.start(null, node(freePort(), "gcomm://127.0.0.1:" + port));
+        other = MariaDbServer.start(null, node(port(), "gcomm://127.0.0.1:" + port));
         await().atMost(Duration.ofMinutes(1)).until(() -> size(one) == 2 && size(other) == 2);
     }
 
-    private static String[] node(int port, String cluster) throws IOException {
+    private static String[] node(int port, String cluster) {
         return new String[] {
             "wsrep_on=ON",
             "wsrep_provider=/usr/lib/galera/libgalera_smm.so",
             "wsrep_cluster_address=" + cluster,
             "wsrep_node_address=127.0.0.1",
             "wsrep_sst_method=rsync",
-            "wsrep_sst_receive_address=127.0.0.1:" + freePort(),
+            "wsrep_sst_receive_address=127.0.0.1:" + port(),
             "wsrep_provider_options=base_port=" + port + ";gmcast.listen_addr=tcp://127.0.0.1:" + port
-                    + ";ist.recv_addr=127.0.0.1:" + freePort() + ";gcache.size=16M",
+                    + ";ist.recv_addr=127.0.0.1:" + port() + ";gcache.size=16M",
             "binlog_format=ROW",
             "innodb_autoinc_lock_mode=2"
         };
     }
 
-    private static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        }
+    /** It is bound only after some seconds, so it must be one that no connection can have as its source meanwhile. */
+    private static int port() {
+        return LoopbackPorts.next();
     }
 
     private static int size(MariaDbServer node) throws SQLException {
