@@ -30,9 +30,6 @@ import org.junit.jupiter.params.provider.MethodSource;
  */
 class ClassCirclesTest {
     private static final int MAX_CIRCLE = 5;
-    /** Circles that are too large and must become smaller: no other module may have one, and these must not grow. */
-    private static final Map<String, Integer> TOO_LARGE = Map.of("integrations/lock-spring-boot-starter", 6);
-
     private static final Pattern ARROW = Pattern.compile("^ +(dev\\.holdfast\\.\\S+) +-> (dev\\.holdfast\\.\\S+) +.*$");
 
     static Stream<String> modules() throws IOException {
@@ -44,7 +41,7 @@ class ClassCirclesTest {
     void circles_areSmall(String module) throws IOException {
         assertThat(largestCircle(dependencies(module)))
                 .as("classes of %s that need each other", module)
-                .hasSizeLessThanOrEqualTo(TOO_LARGE.getOrDefault(module, MAX_CIRCLE));
+                .hasSizeLessThanOrEqualTo(MAX_CIRCLE);
     }
 
     @Test

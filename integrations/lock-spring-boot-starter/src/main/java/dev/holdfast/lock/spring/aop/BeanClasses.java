@@ -1,5 +1,9 @@
 package dev.holdfast.lock.spring.aop;
 
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.LinkedHashSet;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -7,8 +11,9 @@ import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.aop.scope.ScopedProxyUtils;
 import org.springframework.beans.BeansException;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.util.ClassUtils;
 
-/** The classes of an application's beans, without making one. */
+/** The classes of an application's beans, without making one, and their interfaces. */
 final class BeanClasses {
     private static final Logger LOG = LoggerFactory.getLogger(BeanClasses.class);
 
@@ -26,5 +31,18 @@ final class BeanClasses {
             LOG.debug("bean '{}' has no class that could be loaded, and is not looked at", name, e);
             return null;
         }
+    }
+
+    /** Returns all interfaces of a class, those first that are nearest to it. Spring's method omits those that interfaces extend. */
+    static Set<Class<?>> interfaces(Class<?> user) {
+        Set<Class<?>> found = new LinkedHashSet<>(ClassUtils.getAllInterfacesForClassAsSet(user));
+        for (Deque<Class<?>> left = new ArrayDeque<>(found); !left.isEmpty(); ) {
+            for (Class<?> parent : left.remove().getInterfaces()) {
+                if (found.add(parent)) {
+                    left.add(parent);
+                }
+            }
+        }
+        return found;
     }
 }

@@ -47,7 +47,7 @@ final class DeferredWork {
         for (Class<?> type = raw; type != null; type = type.getSuperclass()) {
             names.add(type.getName());
         }
-        LockedSearch.interfaces(raw).forEach(type -> names.add(type.getName()));
+        BeanClasses.interfaces(raw).forEach(type -> names.add(type.getName()));
         return names;
     }
 }

@@ -59,13 +59,6 @@ final class LockedMethodReader {
         return new IllegalStateException("@Locked cannot work at " + method.toGenericString() + ": " + problem, cause);
     }
 
-    static IllegalStateException refused(Class<?> type, LinkageError cause) {
-        return new IllegalStateException(
-                "@Locked cannot work at " + type.getName() + ": a class that it names is missing, " + cause.getMessage()
-                        + "; add the library, or move the locked methods to another class",
-                cause);
-    }
-
     private static void requireVisible(Method method) {
         int modifiers = method.getModifiers();
         if (Modifier.isPrivate(modifiers) || Modifier.isStatic(modifiers) || Modifier.isFinal(modifiers)) {

@@ -4,20 +4,15 @@ import dev.holdfast.lock.spring.Locked;
 import java.io.IOException;
 import java.lang.annotation.Annotation;
 import java.lang.reflect.Method;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.AnnotationUtils;
 import org.springframework.core.type.classreading.SimpleMetadataReaderFactory;
-import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
 
 /**
@@ -42,21 +37,8 @@ final class LockedSearch {
         for (Class<?> type = user; type != null && type != Object.class; type = type.getSuperclass()) {
             found = joined(found, declared(type));
         }
-        for (Class<?> type : interfaces(user)) {
+        for (Class<?> type : BeanClasses.interfaces(user)) {
             found = joined(found, declared(type));
-        }
-        return found;
-    }
-
-    /** Returns all interfaces of a class, those first that are nearest to it. Spring's method omits those that interfaces extend. */
-    static Set<Class<?>> interfaces(Class<?> user) {
-        Set<Class<?>> found = new LinkedHashSet<>(ClassUtils.getAllInterfacesForClassAsSet(user));
-        for (Deque<Class<?>> left = new ArrayDeque<>(found); !left.isEmpty(); ) {
-            for (Class<?> parent : left.remove().getInterfaces()) {
-                if (found.add(parent)) {
-                    left.add(parent);
-                }
-            }
         }
         return found;
     }
@@ -130,11 +112,18 @@ final class LockedSearch {
                 throw e;
             }
             if (hasAnnotationInFile(type)) {
-                throw LockedMethodReader.refused(type, cause);
+                throw refused(type, cause);
             }
             LOG.debug("{} cannot be linked, and is not looked at", type, cause);
             return new Method[0];
         }
+    }
+
+    private static IllegalStateException refused(Class<?> type, LinkageError cause) {
+        return new IllegalStateException(
+                "@Locked cannot work at " + type.getName() + ": a class that it names is missing, " + cause.getMessage()
+                        + "; add the library, or move the locked methods to another class",
+                cause);
     }
 
     private static boolean hasAnnotationInFile(Class<?> type) {
