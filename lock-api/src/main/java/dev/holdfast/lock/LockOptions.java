@@ -101,8 +101,8 @@ public final class LockOptions {
 
     /**
      * Returns whether processes acquire the lock strictly in the order of their requests. This also disables the hand-off
-     * between threads of one process. Backends without a queue of waiters (databases, Redlock, Redis with polling waiters)
-     * refuse it.
+     * between threads of one process. Backends without a queue of waiters (databases, Consul, memcached, Redlock, Redis with
+     * polling waiters) refuse it.
      *
      * @return true if strictly fair; default false
      */

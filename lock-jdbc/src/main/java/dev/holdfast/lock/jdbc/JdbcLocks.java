@@ -33,7 +33,8 @@ import org.jspecify.annotations.Nullable;
  * <p>The data source may be any pool, with any isolation level, auto-commit on or off, read-only by default or not.
  * Each connection is returned with the settings that it had. A connection is borrowed for one statement only. The
  * exceptions are {@link JdbcStrategy#ROW_LOCK}, and the connection that listens for PostgreSQL's notifications while
- * there are waiters. No call outlives its deadline, however long the pool takes to provide a connection: a thread of
+ * there are waiters. A call ends within its deadline, or within {@code requestTimeout}
+ * while the database is silent, however long the pool takes to provide a connection: a thread of
  * the client waits for the pool instead of the caller. That costs two thread switches a request. A HikariCP pool
  * whose connection and validation time-outs fit together into {@link LockClientOptions#requestTimeout()} needs none.
  *

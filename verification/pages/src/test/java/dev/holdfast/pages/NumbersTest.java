@@ -114,6 +114,35 @@ class NumbersTest {
     }
 
     @Test
+    void logLines_versionsAreThoseOfTheBuild() {
+        String build = Pages.text(Pages.ROOT.resolve("pom.xml"));
+
+        assertThat(Pages.text(Pages.ROOT.resolve("docs/log-lines.md")).replaceAll("\\s+", " "))
+                .contains("The texts are those in HikariCP %s, gRPC %s, Lettuce %s and ZooKeeper %s."
+                        .formatted(
+                                version(build, "hikari"),
+                                version(build, "grpc"),
+                                version(build, "lettuce"),
+                                version(build, "zookeeper")));
+    }
+
+    private static String version(String build, String library) {
+        Matcher property =
+                Pattern.compile("<" + library + "\\.version>([\\d.]*\\d)").matcher(build);
+        assertThat(property.find()).as(library).isTrue();
+        return property.group(1);
+    }
+
+    @Test
+    void kubernetes_timeOfAPairIsThatOfTheResultFile() {
+        String results = Pages.text(Pages.ROOT.resolve("benchmarks/results/postgresql.md"));
+        long micros = Math.round(Double.parseDouble(figure(results, "(a)", "holdfast", "pair p50 µs")));
+
+        assertThat(Pages.text(Pages.ROOT.resolve("docs/kubernetes.md")))
+                .contains(micros + " µs for acquire and release");
+    }
+
+    @Test
     void client_memoryIsThatOfTheResultFiles() {
         String page = Pages.text(Pages.ROOT.resolve("docs/client.md"));
         for (String column : List.of("bytes per held lock", "bytes per idle name")) {
