@@ -7,10 +7,10 @@ import java.util.Locale;
 public final class BarChart {
     private static final int BAR = 20;
     private static final int GAP = 6;
-    private static final int LEFT = 190;
+    private static final int LEFT = 216;
     private static final int WIDTH = 760;
     private static final int ROOM = 110;
-    private static final int TOP = 44;
+    private static final int TOP = 58;
 
     private BarChart() {}
 
@@ -28,23 +28,29 @@ public final class BarChart {
      * Draws.
      *
      * @param title above
+     * @param unit below the title: what the bars measure
      * @param bars from top to bottom
      * @return the SVG document
      */
-    public static String svg(String title, List<Bar> bars) {
+    public static String svg(String title, String unit, List<Bar> bars) {
         double most = bars.stream().mapToDouble(Bar::value).max().orElse(1);
         int height = TOP + bars.size() * (BAR + GAP) + GAP;
         StringBuilder svg = new StringBuilder(String.format(
                 Locale.ROOT,
                 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\""
-                        + " font-family=\"sans-serif\" font-size=\"13\">%n"
+                        + " role=\"img\" aria-labelledby=\"chart-title\" font-family=\"sans-serif\" font-size=\"13\">%n"
+                        + "<title id=\"chart-title\">%s: %s</title>%n"
                         + "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>%n"
-                        + "<text x=\"12\" y=\"26\" font-size=\"15\" font-weight=\"bold\">%s</text>%n",
+                        + "<text x=\"12\" y=\"26\" font-size=\"15\" font-weight=\"bold\">%s</text>%n"
+                        + "<text x=\"12\" y=\"45\" fill=\"#444444\">%s</text>%n",
                 WIDTH,
                 height,
                 WIDTH,
                 height,
-                escaped(title)));
+                escaped(title),
+                escaped(unit),
+                escaped(title),
+                escaped(unit)));
         for (int i = 0; i < bars.size(); i++) {
             Bar bar = bars.get(i);
             int y = TOP + i * (BAR + GAP);

@@ -91,14 +91,11 @@ public final class ResultFiles {
         for (String name : results.candidates(store, part.id())) {
             double value = results.median(store, part.id(), name, part.main());
             if (!Double.isNaN(value)) {
-                bars.add(new BarChart.Bar(name, value, part.main().format(value), colour(results.role(name))));
+                bars.add(new BarChart.Bar(
+                        ChartText.candidate(name), value, part.main().format(value), colour(results.role(name))));
             }
         }
-        return BarChart.svg(
-                store + " (" + part.id() + ") " + part.title() + ": "
-                        + part.main().title()
-                        + (part.main().moreIsBetter() ? " (more is better)" : " (less is better)"),
-                bars);
+        return BarChart.svg(ChartText.title(store, part), ChartText.unit(part.main()), bars);
     }
 
     private static String colour(Role role) {

@@ -6,9 +6,12 @@ import java.io.StringReader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.stream.Stream;
 import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.w3c.dom.Element;
+import org.w3c.dom.NodeList;
 import org.xml.sax.InputSource;
 
 class OutputTest {
@@ -66,6 +69,7 @@ class OutputTest {
     void chart_isXml() throws Exception {
         String svg = BarChart.svg(
                 "a < b & \"c\"",
+                "per <second>",
                 List.of(new BarChart.Bar("<x>", 10, "10", "#000"), new BarChart.Bar("y", 0, "0", "#fff")));
 
         assertThat(DocumentBuilderFactory.newInstance()
@@ -74,6 +78,37 @@ class OutputTest {
                         .getElementsByTagName("rect")
                         .getLength())
                 .isEqualTo(3);
+    }
+
+    /** A character of 13 px is estimated at 7 px, one of the bold title at 8.5 px. */
+    @Test
+    void chartsOfTheResults_areReadableAndNotCut() throws Exception {
+        List<Path> charts;
+        try (Stream<Path> files = Files.list(Path.of("results"))) {
+            charts = files.filter(file -> file.toString().endsWith(".svg")).toList();
+        }
+        assertThat(charts).hasSizeGreaterThan(100).allSatisfy(chart -> {
+            Element svg = DocumentBuilderFactory.newInstance()
+                    .newDocumentBuilder()
+                    .parse(chart.toFile())
+                    .getDocumentElement();
+            assertThat(svg.getAttribute("role")).isEqualTo("img");
+            assertThat(svg.getElementsByTagName("title").getLength()).isEqualTo(1);
+            NodeList texts = svg.getElementsByTagName("text");
+            for (int i = 0; i < texts.getLength(); i++) {
+                Element text = (Element) texts.item(i);
+                double width = text.getTextContent().length() * (text.hasAttribute("font-weight") ? 8.5 : 7);
+                double x = Double.parseDouble(text.getAttribute("x"));
+                assertThat(text.getTextContent())
+                        .doesNotContain("ref-", "acq/s")
+                        .doesNotStartWith("holdfast");
+                if (text.hasAttribute("text-anchor")) {
+                    assertThat(width).as(text.getTextContent()).isLessThan(x);
+                } else {
+                    assertThat(x + width).as(text.getTextContent()).isLessThan(760);
+                }
+            }
+        });
     }
 
     @Test
