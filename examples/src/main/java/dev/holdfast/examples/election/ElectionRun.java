@@ -93,52 +93,56 @@ final class ElectionRun {
         }
     }
 
-    /** False if another candidate led before this could be done. */
+    /** False if a later term began before this could be done: on a busy machine, a leader may lose its lease by itself. */
     private boolean end(Term leader, Why why) throws IOException, InterruptedException {
-        if (why == Why.PAUSE && !begunWrite(leader)) {
+        if (why == Why.PAUSE) {
+            beginWrite(leader);
+        }
+        long micros = MachineClock.micros();
+        gap = new Gap(why, leader, micros); // before the look: what follows a look that finds nothing is a take-over
+        if (isFollowed(leader)) {
+            gap = null;
+            candidates.child(leader.candidate()).tell("finish");
             return false;
         }
         switch (why) {
-            case KILL -> kill(leader);
-            case YIELD -> resign(leader);
-            case PAUSE -> pause(leader);
+            case KILL -> kill(leader, micros);
+            case YIELD -> resign(leader, micros);
+            case PAUSE -> pause(leader, micros);
         }
         return true;
     }
 
-    private void kill(Term leader) throws IOException, InterruptedException {
+    private void kill(Term leader, long micros) throws IOException, InterruptedException {
         say(
                 "candidate %d gets SIGKILL; its lease has %s or less to go",
                 leader.candidate(), TakeOvers.seconds(lease.toNanos() / 1_000));
-        long micros = begin(Why.KILL, leader);
         candidates.kill(leader.candidate());
         marks.add(new Mark(leader.candidate(), Timeline.KILLED, micros, micros));
         candidates.go(candidates.start());
         awaitNext(leader);
     }
 
-    private void resign(Term leader) throws IOException, InterruptedException {
+    private void resign(Term leader, long micros) throws IOException, InterruptedException {
         say("candidate %d is asked to resign", leader.candidate());
-        long micros = begin(Why.YIELD, leader);
         candidates.child(leader.candidate()).tell("yield");
         marks.add(new Mark(leader.candidate(), Timeline.RESIGNED, micros, micros));
         awaitNext(leader);
     }
 
-    private boolean begunWrite(Term leader) throws IOException, InterruptedException {
+    private void beginWrite(Term leader) throws IOException, InterruptedException {
         candidates.child(leader.candidate()).tell("think");
         await("the leader begins a write", () -> claims.thinking() == leader.token() || isFollowed(leader));
-        return !isFollowed(leader);
     }
 
-    private void pause(Term leader) throws IOException, InterruptedException {
+    private void pause(Term leader, long micros) throws IOException, InterruptedException {
         if (!Pause.isPossible()) {
+            gap = null;
             say("this system has no SIGSTOP: no leader is paused");
             candidates.child(leader.candidate()).tell("finish");
             return;
         }
         say("candidate %d gets SIGSTOP between its last look and a write", leader.candidate());
-        long micros = begin(Why.PAUSE, leader);
         long longest = 10 + 4 * (1 + lease.toSeconds());
         int refused = claims.refused();
         Pause pause = Pause.of(candidates.child(leader.candidate()), longest);
@@ -155,12 +159,6 @@ final class ElectionRun {
                 claims.lateWrites() > 0
                         ? "its write was LET THROUGH"
                         : "its write is refused: a higher token was there before");
-    }
-
-    private long begin(Why why, Term leader) {
-        long micros = MachineClock.micros();
-        gap = isFollowed(leader) ? null : new Gap(why, leader, micros);
-        return micros;
     }
 
     private void awaitNext(Term leader) throws IOException, InterruptedException {

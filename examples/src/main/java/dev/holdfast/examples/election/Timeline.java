@@ -56,16 +56,20 @@ final class Timeline {
         for (Life life : lives) {
             char[] row = new char[WIDTH];
             Arrays.fill(row, ' ');
-            Arrays.fill(row, column(life.fromMicros()), column(life.toMicros()) + 1, STANDS);
+            fill(row, life.fromMicros(), life.toMicros(), STANDS);
             terms.stream().filter(term -> term.candidate() == life.candidate()).forEach(term -> lead(row, term));
             marks.stream()
                     .filter(mark -> mark.candidate() == life.candidate())
-                    .forEach(mark ->
-                            Arrays.fill(row, column(mark.fromMicros()), column(mark.toMicros()) + 1, mark.sign()));
+                    .forEach(mark -> fill(row, mark.fromMicros(), mark.toMicros(), mark.sign()));
             lines.add(
                     ROW.formatted(life.candidate(), life.pid(), new String(row)).stripTrailing());
         }
         return lines;
+    }
+
+    /** A process that was asked to stop before it stood has a life that ends before it begins, and gets one column. */
+    private void fill(char[] row, long fromMicros, long toMicros, char sign) {
+        Arrays.fill(row, column(fromMicros), column(Math.max(fromMicros, toMicros)) + 1, sign);
     }
 
     /** Seconds, at the columns where they begin. */

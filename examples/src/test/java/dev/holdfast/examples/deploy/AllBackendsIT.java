@@ -43,11 +43,9 @@ class AllBackendsIT {
     void modulePath_withAllBackends_locksOnEach() throws Exception {
         List<Path> modules = new ArrayList<>(ClassPaths.packed(ClassPaths.runtime(), folder));
         List<Path> others = modules.stream()
-                .filter(
-                        jar -> jar.getFileName()
-                                .toString()
-                                .matches(
-                                        "(lock-zookeeper|zookeeper|curator|audience|lock-memcached|folsom|dns|jsr305)[-.].*"))
+                .filter(jar -> jar.getFileName()
+                        .toString()
+                        .matches("(lock-zookeeper|zookeeper|curator|audience|lock-memcached|folsom|dns|jsr305)[-.].*"))
                 .toList();
         modules.removeAll(others);
         modules.add(application(modules));

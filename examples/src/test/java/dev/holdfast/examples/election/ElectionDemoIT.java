@@ -38,7 +38,7 @@ class ElectionDemoIT {
         assertThat(run.lines().get(run.lines().size() - 1))
                 .matches("two leaders at once: never, in [0-9,]+ claims of \\d+ leaderships");
         if (Pause.isPossible()) {
-            assertThat(run.out()).contains("its write is refused").containsPattern("late writes refused: +1");
+            assertThat(run.out()).contains("its write is refused").containsPattern("late writes refused: +[1-9]");
         } else {
             assertThat(run.out()).contains("no leader is paused");
         }
@@ -50,8 +50,11 @@ class ElectionDemoIT {
         Run run = run("--backend", "memory:not-shared", "--candidates", "2");
 
         assertThat(run.status()).as(run.out()).isEqualTo(1);
-        assertThat(run.lines().get(run.lines().size() - 1)).startsWith("TWO LEADERS AT ONCE: candidate ");
-        assertThat(run.err()).contains("the run ends early: TWO LEADERS AT ONCE");
+        // Which one depends on whether the first leader has claimed once more when the second one is judged.
+        assertThat(run.lines().get(run.lines().size() - 1))
+                .matches("(TWO LEADERS AT ONCE|A TOKEN THAT DID NOT RISE): candidate .*");
+        assertThat(run.err())
+                .containsPattern("the run ends early: (TWO LEADERS AT ONCE|A TOKEN THAT DID NOT RISE): candidate ");
     }
 
     @Test

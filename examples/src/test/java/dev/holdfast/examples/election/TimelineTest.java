@@ -42,6 +42,12 @@ final class TimelineTest {
     }
 
     @Test
+    void processAskedToStopBeforeItStands_isDrawn() {
+        List<Life> stopped = List.of(new Life(1, 1, at(74), at(54)));
+        assertThat(timeline.draw(stopped, List.of(), List.of()).get(1)).endsWith(" " + Timeline.STANDS);
+    }
+
+    @Test
     void termOfAMoment_isDrawn() {
         assertThat(timeline.draw(
                                 List.of(new Life(1, 1, at(0), at(78))),
