@@ -35,9 +35,47 @@ class NumbersTest {
             "(ping-pong) acq/s", List.of("(ping-pong)", "holdfast", "acq/s"),
             "(ping-pong) hand-off p50 µs", List.of("(ping-pong)", "holdfast", "hand-off p50 µs"));
 
+    /** The rows of the users' page, in order: scenario, candidate, column of the result file. */
+    private static final List<List<String>> USERS_ROWS = List.of(
+            List.of("(a)", "holdfast", "pair p50 µs"),
+            List.of("(a)", "holdfast", "to raw"),
+            List.of("(b)", "holdfast", "acq/s"),
+            List.of("(c)", "holdfast", "acq/s"),
+            List.of("(c)", "holdfast", "to best peer"),
+            List.of("(c)", "holdfast", "requests per acq"),
+            List.of("(c)", "holdfast", "wait p99 ms"),
+            List.of("(d)", "holdfast", "acq/s"),
+            List.of("(d)", "holdfast", "to best peer"),
+            List.of("(d)", "holdfast", "longest wait ms"),
+            List.of("(d)", "holdfast", "hand-off p50 µs"),
+            List.of("(ping-pong)", "holdfast", "acq/s"),
+            List.of("(e)", "holdfast", "kill to grant s"),
+            List.of("(e)", "holdfast-row-lock", "kill to grant s"));
+
     @Test
-    void performance_tableIsThatOfTheResultFiles() {
+    void performance_usersTableIsThatOfTheResultFiles() {
         String page = Pages.text(Pages.ROOT.resolve("docs/performance.md"));
+        String results = page.substring(page.indexOf("\n## Results"));
+        List<List<String>> found = rows(results, label -> true).stream()
+                .skip(1)
+                .limit(USERS_ROWS.size())
+                .toList();
+
+        assertThat(found.stream().map(row -> row.subList(1, row.size())))
+                .containsExactlyElementsOf(USERS_ROWS.stream()
+                        .map(row -> STORES.stream()
+                                .map(store -> figure(
+                                        Pages.text(Pages.ROOT.resolve("benchmarks/results/" + store + ".md")),
+                                        row.get(0),
+                                        row.get(1),
+                                        row.get(2)))
+                                .toList())
+                        .toList());
+    }
+
+    @Test
+    void benchmarks_tableIsThatOfTheResultFiles() {
+        String page = Pages.text(Pages.ROOT.resolve("benchmarks/README.md"));
         Map<String, List<String>> expected = new LinkedHashMap<>();
         Map<String, List<String>> found = new LinkedHashMap<>();
         for (List<String> row : rows(page, label -> label.matches("\\([a-z-]+\\) .*"))) {
