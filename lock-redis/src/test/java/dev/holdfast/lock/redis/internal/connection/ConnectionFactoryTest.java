@@ -171,7 +171,11 @@ final class ConnectionFactoryTest {
     void waitersOnACluster_areCalledOnPlainChannels_whereInfoIsRefusedOrNotAnswered() {
         assertThat(signals(Stubs.Answer.failed(new RedisCommandExecutionException("NOPERM, made up; expect it"))))
                 .isInstanceOf(ChannelSignals.class);
+        long start = System.nanoTime();
         assertThat(signals(new Stubs.Answer<>())).isInstanceOf(ChannelSignals.class);
+        assertThat(Duration.ofNanos(System.nanoTime() - start))
+                .as("waits for ten seconds")
+                .isBetween(Duration.ofSeconds(10), Duration.ofSeconds(20));
         Thread.currentThread().interrupt();
         assertThat(signals(new Stubs.Answer<>())).isInstanceOf(ChannelSignals.class);
         assertThat(Thread.interrupted()).as("the interrupt is kept").isTrue();
