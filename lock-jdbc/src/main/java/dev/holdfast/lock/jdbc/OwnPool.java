@@ -30,6 +30,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,6 +42,8 @@ final class OwnPool implements AutoCloseable {
     private static final int MAX_BROKEN_DRIVERS = 100;
     private static final long MAX_VALIDATION_MILLIS = 1_000;
     private static final String SOCKET_FACTORY = "socketFactory";
+
+    private static final Pattern H2_LIMIT = Pattern.compile("(?i);\\s*NETWORK_TIMEOUT\\s*=");
 
     private static final int FIRST_REPEATS = 3;
 
@@ -199,7 +202,7 @@ final class OwnPool implements AutoCloseable {
         Properties properties = address.properties();
         Set<String> given = new TreeSet<>(String.CASE_INSENSITIVE_ORDER);
         given.addAll(properties.stringPropertyNames());
-        properties(address.kind(), timeoutMillis).forEach((name, value) -> {
+        properties(address, timeoutMillis).forEach((name, value) -> {
             if (!given.contains(name)) {
                 properties.setProperty(name, value);
             }
@@ -270,11 +273,14 @@ final class OwnPool implements AutoCloseable {
                 : Math.max(MIN_MILLIS, timeoutMillis);
     }
 
-    /** Time-outs; and for MariaDB the option to prepare statements on the server, which other drivers do by default. */
-    private static Map<String, String> properties(String kind, long timeoutMillis) {
+    /**
+     * Time-outs; and for MariaDB the option to prepare statements on the server, which other drivers do by default. H2's driver
+     * can neither abort a connection nor limit its answers later, so that a thread would wait as long as a server is silent.
+     */
+    private static Map<String, String> properties(JdbcAddress address, long timeoutMillis) {
         String seconds = Long.toString(Math.max(1, (timeoutMillis + 999) / 1000));
         String millis = Long.toString(timeoutMillis);
-        return switch (kind) {
+        return switch (address.kind()) {
             case "postgresql" ->
                 Map.of(
                         "loginTimeout",
@@ -287,6 +293,11 @@ final class OwnPool implements AutoCloseable {
                         "true");
             case "mysql" -> Map.of("connectTimeout", millis, "socketTimeout", millis);
             case "mariadb" -> Map.of("connectTimeout", millis, "socketTimeout", millis, "useServerPrepStmts", "true");
+            case "h2" ->
+                JdbcServers.servers(address).isEmpty()
+                                || H2_LIMIT.matcher(address.url()).find()
+                        ? Map.of()
+                        : Map.of("NETWORK_TIMEOUT", millis);
             default -> Map.of();
         };
     }

@@ -7,6 +7,8 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLTransientConnectionException;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -49,6 +51,9 @@ public final class BoundedExecutor implements AutoCloseable {
     private final ExecutorService holds = Threads.atMost(HOLD_THREADS, "holdfast-jdbc-hold-");
     /** All executors, including those of {@link #another}. */
     private final List<ExecutorService> all = new CopyOnWriteArrayList<>(List.of(executor, holds));
+
+    private final Set<Connection> inUse = ConcurrentHashMap.newKeySet();
+    private volatile boolean ended;
 
     public BoundedExecutor(Connections connections, DatabaseDialect dialect) {
         this.connections = connections;
@@ -117,7 +122,11 @@ public final class BoundedExecutor implements AutoCloseable {
 
     private <T> T on(Connection connection, long deadlineNanos, SqlWork<T> work) throws SQLException {
         Runnable restore = connections.prepare(connection, dialect);
+        inUse.add(connection);
         try {
+            if (ended) {
+                throw new SQLTransientConnectionException("the client is closed", "08003");
+            }
             return session.run(connection, deadlineNanos, work);
         } catch (SQLException e) {
             if (JdbcFailure.of(e) == JdbcFailure.READ_ONLY) {
@@ -125,6 +134,7 @@ public final class BoundedExecutor implements AutoCloseable {
             }
             throw e;
         } finally {
+            inUse.remove(connection);
             restore.run();
         }
     }
@@ -187,6 +197,18 @@ public final class BoundedExecutor implements AutoCloseable {
     @Override
     public void close() {
         all.forEach(ExecutorService::shutdown);
+    }
+
+    /**
+     * Ends what still runs after {@link #close}: a driver may wait for a server that does not answer, and a pool for a
+     * connection, for longer than anybody wants the result.
+     */
+    void end() {
+        ended = true;
+        inUse.forEach(connections::end);
+        if (interruptible) {
+            all.forEach(ExecutorService::shutdownNow);
+        }
     }
 
     /** Waits, after {@link #close}, until all running work has finished or the time has passed. */

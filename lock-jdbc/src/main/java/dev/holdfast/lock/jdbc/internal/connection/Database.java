@@ -246,6 +246,11 @@ public final class Database implements AutoCloseable {
         }
     }
 
+    /** Whether the last request had no answer. */
+    public boolean isSilent() {
+        return silent;
+    }
+
     public void inBackground(Runnable task) {
         executor.inBackground(task);
     }
@@ -279,7 +284,7 @@ public final class Database implements AutoCloseable {
     /**
      * Drivers and pools may take seconds to disconnect from a server that does not answer. A thread waits for them. The caller
      * waits at most for the time of a request, or only briefly if the last request had no answer. Running work has a second to
-     * finish.
+     * finish; then its connections are aborted, so that no thread stays.
      */
     @Override
     public void close() {
@@ -313,8 +318,10 @@ public final class Database implements AutoCloseable {
             if (!silent) {
                 executor.awaitEnd(LAST_WORK_MILLIS);
             }
+            executor.end();
             connections.close();
             closeDataSource.run();
+            executor.awaitEnd(LAST_WORK_MILLIS);
         } catch (InterruptedException | RuntimeException e) {
             LOG.warn("lock table '{}': closing the connections failed", schema.table(), e);
         }

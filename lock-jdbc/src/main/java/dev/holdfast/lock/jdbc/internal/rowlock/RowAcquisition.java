@@ -313,6 +313,15 @@ final class RowAcquisition {
         }
     }
 
+    /** Ends its connection, and with it a call of the driver that waits for the server: the row's lock ends as well. */
+    void abort() {
+        ended = true;
+        RowSession mine = session;
+        if (mine != null) {
+            mine.discard();
+        }
+    }
+
     private void awaitEndOfWait(long deadlineNanos) throws SQLException {
         while (!waited.isDone()) {
             RowSession mine = session;

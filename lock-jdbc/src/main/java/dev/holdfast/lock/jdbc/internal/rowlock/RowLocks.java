@@ -223,13 +223,19 @@ final class RowLocks implements AutoCloseable {
     @Override
     public void close() {
         closed = true;
-        long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
+        long startNanos = System.nanoTime();
+        long deadlineNanos = startNanos + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
+        long abandonedNanos = startNanos + TimeUnit.MILLISECONDS.toNanos(database.isSilent() ? 0 : timeoutMillis / 2);
         for (RowAcquisition hold : List.copyOf(holds.values())) {
             try {
-                hold.abandon(deadlineNanos);
+                if (System.nanoTime() - abandonedNanos < 0) {
+                    hold.abandon(abandonedNanos);
+                    continue;
+                }
             } catch (SQLException e) {
-                // The server ends it when the connection is gone.
+                // The server does not answer.
             }
+            hold.abort();
         }
         sessions.close(deadlineNanos);
         executor.shutdown();

@@ -328,6 +328,41 @@ final class DatabaseTest {
                 .isFalse();
     }
 
+    /** A driver may wait for longer than anybody wants the result. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void close_statementHasNoAnswer_connectionIsAborted_andItsThreadEnds(boolean silent) throws Exception {
+        CountDownLatch begun = new CountDownLatch(1);
+        scripted.when("SELECT slow", sql -> {
+            begun.countDown();
+            while (scripted.count("abort") == 0) {
+                LockSupport.parkNanos(1_000_000);
+            }
+            throw GONE;
+        });
+        Database database = open(JdbcStrategy.VERSION, false, TIMEOUT_MILLIS, () -> {});
+        CompletableFuture<Thread> worker = new CompletableFuture<>();
+        CompletableFuture<?> caller =
+                CompletableFuture.runAsync(() -> assertThatThrownBy(() -> database.run(TIMEOUT_MILLIS, connection -> {
+                            worker.complete(Thread.currentThread());
+                            return Schema.execute(connection, "SELECT slow");
+                        }))
+                        .hasMessageContaining("gone"));
+        begun.await();
+        if (silent) {
+            assertThatThrownBy(() -> database.run(TIMEOUT_MILLIS, connection -> {
+                        throw GONE;
+                    }))
+                    .isSameAs(GONE);
+        }
+
+        database.close();
+
+        caller.get(60, TimeUnit.SECONDS);
+        worker.get().join(60_000);
+        assertThat(worker.get().isAlive()).isFalse();
+    }
+
     /** It had no answer the last time, so that a driver may take as long as it likes to part with it. */
     @Test
     void close_databaseIsSilent_hardlyWaits() {

@@ -194,8 +194,7 @@ final class LockedRowBackendTest extends RecordedRowLocks {
                         AcquireResult.Granted.class,
                         granted -> assertThat(granted.grant().token()).isEqualTo(7));
         String unlimited = "SET LOCAL statement_timeout = 0"; // for the transaction that follows one that was aborted
-        assertThat(kinds())
-                .containsExactly("try", "wait", unlimited, "wait", unlimited, "wait", "count", "beat");
+        assertThat(kinds()).containsExactly("try", "wait", unlimited, "wait", unlimited, "wait", "count", "beat");
         assertThat(db.calls(WAIT))
                 .allSatisfy(call -> assertThat(call.parameters()).containsExactly(LEASE_MILLIS + " ms", NAME));
         assertThat(db.events().stream().filter("1 rollback"::equals)).hasSize(2);
