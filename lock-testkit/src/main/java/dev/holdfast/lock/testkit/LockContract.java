@@ -2,6 +2,7 @@ package dev.holdfast.lock.testkit;
 
 import dev.holdfast.lock.testkit.contract.AsyncContract;
 import dev.holdfast.lock.testkit.contract.BadInputContract;
+import dev.holdfast.lock.testkit.contract.BystandersContract;
 import dev.holdfast.lock.testkit.contract.ContentionContract;
 import dev.holdfast.lock.testkit.contract.ElectionContract;
 import dev.holdfast.lock.testkit.contract.EventSumsContract;
@@ -482,6 +483,17 @@ public abstract class LockContract {
     @Tag(ONCE_A_STORE)
     class Semaphores extends SemaphoreContract {
         Semaphores() {
+            super(context());
+        }
+    }
+
+    /** See {@link BystandersContract}. */
+    @Nested
+    @Order(33)
+    @DisplayName("Bystanders")
+    @Tag(ONCE_A_STORE)
+    class Bystanders extends BystandersContract {
+        Bystanders() {
             super(context());
         }
     }

@@ -14,6 +14,9 @@ import dev.holdfast.lock.testkit.fault.ForwardingBackend;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.UnaryOperator;
 
 /** Backends that get shares or permits wrong. */
@@ -59,6 +62,39 @@ public final class BrokenDemands {
             @Override
             public CompletionStage<Integer> changeLimit(String name, int from, int to, long timeoutMillis) {
                 return CompletableFuture.completedStage(to);
+            }
+        };
+    }
+
+    /** One thread sends everything, so that renewals wait behind the attempts of a crowd. */
+    public static LockBackend renewsBehindAttempts(MemoryStore store, LockBackend backend) {
+        ExecutorService sender = Executors.newSingleThreadExecutor(task -> {
+            Thread thread = new Thread(task, "sender of a broken backend");
+            thread.setDaemon(true);
+            return thread;
+        });
+        return new ForwardingBackend(backend) {
+            @Override
+            public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+                return CompletableFuture.supplyAsync(
+                                () -> {
+                                    LockSupport.parkNanos(5_000_000);
+                                    return super.tryAcquire(request);
+                                },
+                                sender)
+                        .thenCompose(answer -> answer);
+            }
+
+            @Override
+            public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
+                return CompletableFuture.supplyAsync(() -> super.renew(grants, timeoutMillis), sender)
+                        .thenCompose(answer -> answer);
+            }
+
+            @Override
+            public void close() {
+                sender.shutdown();
+                super.close();
             }
         };
     }

@@ -118,6 +118,7 @@ final class Mutants {
             Mutant.ofClient("interrupt ignored", BrokenClients::interruptIgnored, "Interrupt"),
             Mutant.ofClient("interrupt flag forgotten", BrokenClients::flagForgotten, "Interrupt"),
             Mutant.ofClient("time limit taken for zero", BrokenClients::neverWaits, "Waiting"),
+            Mutant.ofBackend("renewals behind attempts", BrokenDemands::renewsBehindAttempts, "Bystanders"),
             Mutant.ofClient("close leaves the locks", BrokenClients::closeLeavesLocks, "Shutdown"));
 
     private Mutants() {}

@@ -28,6 +28,7 @@ public final class Releaser {
     private final InFlightRequests requests;
     private final long timeoutNanos;
     private final Backlog backlog;
+    private final AbandonmentLimit abandonments = new AbandonmentLimit();
     private final Warnings warnings;
     private final AtomicInteger unreachable = new AtomicInteger();
     private volatile boolean closing;
@@ -102,13 +103,22 @@ public final class Releaser {
         Removal<Void> removal = new Removal<>(
                 kind, acquisition, () -> backend.abandon(acquisition, millis()), ignored -> {}, requests, timeoutNanos);
         removal.worthUntilNanos = worthUntilNanos(leaseMillis);
-        return () -> {
-            if (backlog.isDown()) {
-                backlog.add(removal);
-            } else {
-                elsewhere(removal, failure -> firstAnswered(removal, failure));
+        return () -> abandonments.add(answered -> send(removal, answered));
+    }
+
+    private void send(Removal<Void> abandonment, Runnable answered) {
+        if (backlog.isDown()) {
+            backlog.add(abandonment);
+            answered.run();
+            return;
+        }
+        elsewhere(abandonment, failure -> {
+            try {
+                firstAnswered(abandonment, failure);
+            } finally {
+                answered.run();
             }
-        };
+        });
     }
 
     /** Adds the time-out to the lease, as a request in flight may still begin a lease. */
