@@ -9,7 +9,8 @@ import java.util.concurrent.CompletableFuture;
  *
  * <p><b>The limit</b> is stored by the first acquisition. An acquisition with a different limit fails with a {@link
  * LockConfigurationException} that contains both, so that two versions of a program cannot disagree unnoticed. Use {@link
- * #changeLimit} to change it.
+ * #changeLimit} to change it. A semaphore {@linkplain #withStoredLimit() with the stored limit} is never refused for its limit:
+ * programs that use it go on while the limit changes, as in a rolling deployment.
  *
  * <p><b>Ownership.</b> Permits belong to the returned {@link Permit}, which any thread may use and close, like a {@link
  * Lease}. Each acquisition is a separate grant. The permits of a crashed process become available when its lease expires.
@@ -32,11 +33,50 @@ public interface DistributedSemaphore {
     String name();
 
     /**
-     * Returns the limit that this object sends with each request; the store may have a different one.
+     * Returns the limit that this object sends with each request; the store may have a different one. Sends no request; see {@link
+     * #storedLimit}.
      *
-     * @return the limit as it was given to {@link LockClient#semaphore(String, int)} or {@link #changeLimit}
+     * @return the limit as it was given to {@link LockClient#semaphore(String, int)} or {@link #changeLimit}; {@linkplain
+     *     #withStoredLimit() with the stored limit}, the one that the store returned last
      */
     int limit();
+
+    /**
+     * Returns this semaphore, but one that uses the limit that the store has. The limit of this object only counts while none is
+     * stored. If the limit changes, the next request of the returned object and of each of its waiters is repeated with the new
+     * one; a waiter then joins the end of the queue. Keep the returned object: a new one begins with the limit of this object, and
+     * its first acquisition needs a second request if the stored limit is different.
+     *
+     * <p>In the returned object, the number of permits to acquire may be up to the stored limit, and {@link #changeLimit} changes
+     * the stored limit whatever it is, and returns the same object.
+     *
+     * @return the semaphore with the stored limit; nothing is sent to the server
+     */
+    DistributedSemaphore withStoredLimit();
+
+    /**
+     * Asks the store for the limit. If none is stored, the {@link #limit()} of this object becomes the stored one, as it does with
+     * the first acquisition.
+     *
+     * @return the stored limit, which may be stale on return
+     * @throws LockConfigurationException if the store refuses the request
+     * @throws LockUnavailableException if the store does not answer within {@link LockClientOptions#requestTimeout()}
+     * @throws LockClosedException if the client is closed
+     */
+    int storedLimit();
+
+    /**
+     * Estimates how many permits are free: the stored limit less the permits of all holders. Intended for operators and metrics: it
+     * sends two requests, the result may be stale on return, and permits that others wait for count as free. Use {@link
+     * #tryAcquire(int)} to decide whether work can begin.
+     *
+     * @return the number of free permits; zero while a lock of the same name is held, or while more are held than a lowered limit
+     *     allows
+     * @throws LockConfigurationException if the store refuses the request
+     * @throws LockUnavailableException if the store does not answer within {@link LockClientOptions#requestTimeout()}
+     * @throws LockClosedException if the client is closed
+     */
+    int availablePermits();
 
     /**
      * Returns the options of the acquisitions made through this object.
@@ -165,13 +205,14 @@ public interface DistributedSemaphore {
     /**
      * Changes the stored limit from the {@link #limit()} of this object to a new one. Permits that are held stay held: after
      * the limit was lowered, no further permit is granted until the held ones are within the new limit. Requests with the old
-     * limit are refused from now on, including the next request of each waiter.
+     * limit are refused from now on, including the next request of each waiter, except those {@linkplain #withStoredLimit() with
+     * the stored limit}.
      *
      * @param newLimit from 1 to {@link Demand#MAX_PERMITS}
      * @return this semaphore with the new limit, to be used instead of this object
      * @throws IllegalArgumentException if the number is out of range
-     * @throws LockConfigurationException if the store has neither limit, in which case the message contains the stored one,
-     *     or if it refuses the request
+     * @throws LockConfigurationException if the store has neither limit, in which case the message contains the stored one
+     *     (never with the stored limit), or if it refuses the request
      * @throws LockUnavailableException if the store does not answer within {@link LockClientOptions#requestTimeout()}; the limit
      *     may or may not have changed, and the same call may be repeated
      * @throws LockClosedException if the client is closed

@@ -123,7 +123,7 @@ public interface LockClient extends AutoCloseable {
      *
      * @param name its name, see {@link #lock(String)}
      * @param limit how many permits there are, from 1 to {@link Demand#MAX_PERMITS}; it must be the same wherever the name
-     *     is used
+     *     is used, except {@linkplain DistributedSemaphore#withStoredLimit() with the stored limit}
      * @return the semaphore; cheap to make, nothing is sent to the server
      * @throws IllegalArgumentException if the name or the limit is not acceptable
      * @throws LockConfigurationException if the store has no semaphores
@@ -135,7 +135,7 @@ public interface LockClient extends AutoCloseable {
      *
      * @param name its name, see {@link #lock(String)}
      * @param limit how many permits there are, from 1 to {@link Demand#MAX_PERMITS}; it must be the same wherever the name
-     *     is used
+     *     is used, except {@linkplain DistributedSemaphore#withStoredLimit() with the stored limit}
      * @param options the options of the acquisitions made through the returned semaphore
      * @return the semaphore; cheap to make, nothing is sent to the server
      * @throws IllegalArgumentException if the limit is not acceptable, or as {@link #lock(String, LockOptions)}

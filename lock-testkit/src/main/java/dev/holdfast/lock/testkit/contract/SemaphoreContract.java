@@ -188,6 +188,75 @@ public abstract class SemaphoreContract extends ClientGroup {
     }
 
     @TestIf(Need.PERMITS)
+    @DisplayName("with the stored limit, refuses nobody in a rolling deployment from 5 to 8 and back to 5")
+    void storedLimit_rollingDeployment_refusesNobody() throws Exception {
+        String name = newName();
+        DistributedSemaphore old = first().semaphore(name, 5).withStoredLimit();
+        DistributedSemaphore next = second().semaphore(name, 8).withStoredLimit();
+        Permit held = old.acquire(5);
+        CompletableFuture<Permit> asyncWaiter = next.acquireAsync(1, PATIENCE);
+        Actor actor = actor();
+        CompletableFuture<Permit> threadWaiter = actor.start(() -> old.acquire(2, PATIENCE));
+        actor.awaitBlocked();
+        Waits.until(
+                "both wait",
+                () -> secondCounts().busyAcquisitions(name) > 0 && firstCounts().busyAcquisitions(name) > 0);
+
+        assertThat(next.storedLimit()).isEqualTo(5);
+        assertThat(next.changeLimit(8).limit()).isEqualTo(8);
+        Permit waited = Actor.result(asyncWaiter);
+        Permit waitedToo = Actor.result(threadWaiter);
+        assertThat(old.limit())
+                .as("the limit of the old version after its waiter was served")
+                .isEqualTo(8);
+        assertThat(old.tryAcquire(1)).as("a ninth permit").isEmpty();
+        List.of(held, waited, waitedToo).forEach(Permit::close);
+
+        assertThat(old.changeLimit(5).storedLimit()).isEqualTo(5);
+        try (Permit again = next.acquire(5, PATIENCE)) {
+            assertThat(next.tryAcquire()).as("a sixth permit").isEmpty();
+            assertThat(again.permits()).isEqualTo(5);
+        }
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> next.tryAcquire(6))
+                .withMessageContaining("limit of 5");
+    }
+
+    @TestIf(Need.PERMITS)
+    @DisplayName("with the stored limit, gives more permits at once than the object began with, if the store has them")
+    void storedLimit_raised_allOfItCanBeAcquired() throws Exception {
+        String name = newName();
+        first().semaphore(name, 8).acquire().close();
+        DistributedSemaphore semaphore = second().semaphore(name, 5).withStoredLimit();
+
+        assertThat(semaphore.limit()).isEqualTo(5);
+        semaphore.tryAcquire(8).orElseThrow().close();
+        assertThat(semaphore.limit()).isEqualTo(8);
+        Actor.result(second().semaphore(name, 5).withStoredLimit().acquireAsync(8, PATIENCE))
+                .close();
+        assertThat(Actor.failure(semaphore.acquireAsync(9, PATIENCE))).isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @TestIf(Need.PERMITS)
+    @DisplayName("estimates the free permits, whatever limit the object has")
+    void availablePermits_areTheLimitLessTheHeldOnes() throws Exception {
+        String name = newName();
+        DistributedSemaphore semaphore = first().semaphore(name, 4);
+        assertThat(semaphore.availablePermits()).isEqualTo(4);
+        Permit three = semaphore.acquire(3);
+
+        assertThat(second().semaphore(name, 7).availablePermits()).isEqualTo(1);
+        assertThat(semaphore.changeLimit(2).availablePermits()).isZero();
+        three.close();
+        try (Lease locked = second().lock(name).acquire(PATIENCE)) {
+            assertThat(locked.isValid()).isTrue();
+            assertThat(semaphore.availablePermits())
+                    .as("while the lock is held")
+                    .isZero();
+        }
+    }
+
+    @TestIf(Need.PERMITS)
     @DisplayName("costs one request to acquire and one to release")
     void cost_isOneAndOne() throws Exception {
         String name = newName();

@@ -2,6 +2,7 @@ package dev.holdfast.lock.engine.internal.client;
 
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LockTimeoutException;
 import dev.holdfast.lock.engine.internal.hold.Hold;
 import dev.holdfast.lock.engine.internal.queue.AsyncWaiter;
 import dev.holdfast.lock.engine.internal.queue.EngineContext;
@@ -51,6 +52,10 @@ final class Acquirer {
 
     BlockingCalls calls() {
         return calls;
+    }
+
+    LockTimeoutException timedOut(long timeoutNanos) {
+        return AsyncWaiter.timedOut(name, timeoutNanos);
     }
 
     long timeoutNanos(Duration timeout) {

@@ -5,7 +5,6 @@ import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.engine.internal.hold.Hold;
-import dev.holdfast.lock.engine.internal.queue.AsyncWaiter;
 import dev.holdfast.lock.engine.internal.queue.LockEntry;
 import dev.holdfast.lock.engine.internal.queue.LockEntryRegistry;
 import dev.holdfast.lock.engine.internal.queue.Waiter;
@@ -100,7 +99,7 @@ final class EngineLock implements DistributedLock {
         long timeoutNanos = acquirer.timeoutNanos(timeout);
         Hold hold = acquirer.obtain(timeoutNanos, true, true, this::submit);
         if (hold == null) {
-            throw AsyncWaiter.timedOut(name, timeoutNanos);
+            throw acquirer.timedOut(timeoutNanos);
         }
         return lease(hold);
     }

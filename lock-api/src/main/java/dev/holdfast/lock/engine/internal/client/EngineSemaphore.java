@@ -2,20 +2,22 @@ package dev.holdfast.lock.engine.internal.client;
 
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.DistributedSemaphore;
+import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.Permit;
 import dev.holdfast.lock.engine.internal.hold.Hold;
-import dev.holdfast.lock.engine.internal.queue.AsyncWaiter;
 import dev.holdfast.lock.engine.internal.queue.LockEntry;
 import dev.holdfast.lock.engine.internal.queue.Waiter;
 import dev.holdfast.lock.engine.internal.runtime.Failures;
 import dev.holdfast.lock.spi.LockName;
 import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /** The user's handle of a semaphore: each acquisition has a lock entry of its own. */
 final class EngineSemaphore implements DistributedSemaphore {
@@ -28,16 +30,15 @@ final class EngineSemaphore implements DistributedSemaphore {
         this.acquirer = acquirer;
         this.name = acquirer.name();
         this.permits = hold -> new EnginePermit(acquirer.engine(), acquirer.calls(), hold);
-        this.limit = Failures.<Demand.Permits>named(acquirer.name(), () -> new Demand.Permits(1, limit))
-                .limit();
+        this.limit = demand(1, limit).limit();
     }
 
-    private Demand.Permits demand(int permits) {
-        return Failures.named(name, () -> new Demand.Permits(permits, limit));
+    private Demand.Permits demand(int permits, int of) {
+        return Failures.named(name, () -> new Demand.Permits(permits, of));
     }
 
     private Function<Waiter, LockEntry> entrance(int permits) {
-        Demand.Permits demand = demand(permits);
+        Demand.Permits demand = demand(permits, limit);
         return waiter -> acquirer.entries().permit(name, demand, waiter);
     }
 
@@ -57,18 +58,41 @@ final class EngineSemaphore implements DistributedSemaphore {
     }
 
     @Override
+    public DistributedSemaphore withStoredLimit() {
+        return new StoredLimitSemaphore(acquirer, this);
+    }
+
+    @Override
+    public int storedLimit() {
+        return tryChangeLimit(limit);
+    }
+
+    @Override
+    public int availablePermits() {
+        List<HolderInfo> holders = queries().holders(name);
+        int available = storedLimit();
+        for (HolderInfo holder : holders) {
+            if (!(holder.demand() instanceof Demand.Permits held)) {
+                return 0;
+            }
+            available -= held.permits();
+        }
+        return Math.max(0, available);
+    }
+
+    @Override
     public Permit acquire(int permits) throws InterruptedException {
-        return permit(Objects.requireNonNull(acquirer.obtain(Waiter.FOREVER, true, true, entrance(permits))));
+        return Objects.requireNonNull(obtain(permits, Waiter.FOREVER, true));
     }
 
     @Override
     public Permit acquire(int permits, Duration timeout) throws InterruptedException {
         long timeoutNanos = acquirer.timeoutNanos(timeout);
-        Hold hold = acquirer.obtain(timeoutNanos, true, true, entrance(permits));
-        if (hold == null) {
-            throw AsyncWaiter.timedOut(name, timeoutNanos);
+        Permit permit = obtain(permits, timeoutNanos, true);
+        if (permit == null) {
+            throw acquirer.timedOut(timeoutNanos);
         }
-        return permit(hold);
+        return permit;
     }
 
     @Override
@@ -79,8 +103,13 @@ final class EngineSemaphore implements DistributedSemaphore {
 
     @Override
     public Optional<Permit> tryAcquire(int permits, Duration timeout) throws InterruptedException {
-        return Optional.ofNullable(acquirer.obtain(acquirer.timeoutNanos(timeout), true, true, entrance(permits)))
-                .map(this::permit);
+        return Optional.ofNullable(obtain(permits, acquirer.timeoutNanos(timeout), true));
+    }
+
+    /** Acquires for the calling thread; returns null if there were too few free permits. */
+    @Nullable Permit obtain(int permits, long timeoutNanos, boolean interruptible) throws InterruptedException {
+        Hold hold = acquirer.obtain(timeoutNanos, true, interruptible, entrance(permits));
+        return hold == null ? null : permit(hold);
     }
 
     /** Unchecked, as the future completes only with permits that {@link #permit} creates. */
@@ -94,12 +123,21 @@ final class EngineSemaphore implements DistributedSemaphore {
     @Override
     public DistributedSemaphore changeLimit(int newLimit) {
         EngineSemaphore changed = new EngineSemaphore(acquirer, newLimit);
-        int stored = new StoreQueries(acquirer.engine(), acquirer.calls(), acquirer.entries())
-                .changeLimit(name, limit, newLimit);
+        int stored = tryChangeLimit(newLimit);
         if (stored != newLimit) {
             throw Failures.notTheLimit(name, limit, newLimit, stored);
         }
         return changed;
+    }
+
+    /** Returns the limit that is stored afterwards, which is another one if it was not that of this object. */
+    int tryChangeLimit(int newLimit) {
+        demand(1, newLimit);
+        return queries().changeLimit(name, limit, newLimit);
+    }
+
+    private StoreQueries queries() {
+        return new StoreQueries(acquirer.engine(), acquirer.calls(), acquirer.entries());
     }
 
     private Permit permit(Hold hold) {

@@ -98,8 +98,10 @@ public final class Failures {
 
     /** The store has a different limit than the request. */
     public static LockConfigurationException otherLimit(String name, Demand asked, int stored) {
-        return new LockConfigurationException(lock(name) + ": requested " + asked + ", but the store has a limit of "
-                + stored + " for this name; use the same limit everywhere, or change it with changeLimit()");
+        return new OtherLimitException(
+                lock(name) + ": requested " + asked + ", but the store has a limit of " + stored + " for this name;"
+                        + " use the same limit everywhere, change it with changeLimit(), or use withStoredLimit()",
+                stored);
     }
 
     /** The store's limit is neither the expected old limit nor the new one. */
