@@ -98,7 +98,8 @@ public @interface Locked {
     /**
      * Returns the client whose lock it is.
      *
-     * @return the name of a {@link dev.holdfast.lock.LockClient} bean; by default the only or primary one
+     * @return the name or qualifier of a {@link dev.holdfast.lock.LockClient} bean, such as {@code <name>} of {@code
+     *     holdfast.clients.<name>}; by default the only or primary one
      */
     String client() default "";
 }

@@ -61,7 +61,7 @@ public @interface LockedJob {
     /**
      * Returns the client whose lock it is, as {@link Locked#client}.
      *
-     * @return the name of a bean
+     * @return the name or qualifier of a bean
      */
     @AliasFor(annotation = Locked.class)
     String client() default "";

@@ -21,6 +21,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.beans.factory.BeanFactoryUtils;
+import org.springframework.beans.factory.annotation.BeanFactoryAnnotationUtils;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.util.function.SingletonSupplier;
 
@@ -103,7 +104,10 @@ final class LockedInterceptor implements MethodInterceptor {
 
     private LockClient client(String name) {
         return clients.computeIfAbsent(
-                name, any -> name.isEmpty() ? beans.getBean(LockClient.class) : beans.getBean(name, LockClient.class));
+                name,
+                any -> name.isEmpty()
+                        ? beans.getBean(LockClient.class)
+                        : BeanFactoryAnnotationUtils.qualifiedBeanOfType(beans, LockClient.class, name));
     }
 
     /**
@@ -114,7 +118,12 @@ final class LockedInterceptor implements MethodInterceptor {
     void check(LockedMethod method) {
         List<String> names =
                 List.of(BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beans, LockClient.class, true, false));
-        if (method.client().isEmpty() ? names.isEmpty() : !names.contains(method.client())) {
+        boolean missing = method.client().isEmpty()
+                ? names.isEmpty()
+                : names.stream()
+                        .noneMatch(name ->
+                                BeanFactoryAnnotationUtils.isQualifierMatch(method.client()::equals, name, beans));
+        if (missing) {
             throw new IllegalArgumentException("there is no LockClient "
                     + (method.client().isEmpty() ? "bean" : "'" + method.client() + "', but " + names)
                     + "; set holdfast.uri or define one");

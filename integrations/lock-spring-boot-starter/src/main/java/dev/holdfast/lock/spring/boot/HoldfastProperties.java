@@ -23,6 +23,7 @@ import org.springframework.boot.context.properties.bind.Name;
  * @param handOffLimit How many times in a row a lock may pass from thread to thread of this process, 0 to 1023. Default 1000.
  * @param handOffTime For how long after its grant a lock may pass from thread to thread of this process. Default 10ms.
  * @param leakTracing Whether each lease records where it was acquired, for the warning about one that was never closed.
+ * @param clients Further lock clients, by name, which is the qualifier of the bean.
  * @param lock Options of all locks that have none of their own.
  * @param locks Named options, by id; each starts from holdfast.lock.
  * @param jdbc Locks in the application's database.
@@ -43,6 +44,7 @@ public record HoldfastProperties(
         @Nullable Integer handOffLimit,
         @Nullable Duration handOffTime,
         @Nullable Boolean leakTracing,
+        Map<String, Client> clients,
         Lock lock,
         Map<String, Lock> locks,
         Jdbc jdbc,
@@ -65,6 +67,7 @@ public record HoldfastProperties(
      * @param handOffLimit as above
      * @param handOffTime as above
      * @param leakTracing as above
+     * @param clients as above
      * @param lock as above
      * @param locks as above
      * @param jdbc as above
@@ -75,6 +78,7 @@ public record HoldfastProperties(
      * @param metrics as above
      */
     public HoldfastProperties {
+        clients = clients == null ? Map.of() : clients;
         lock = lock == null ? Lock.NOT_SET : lock;
         locks = locks == null ? Map.of() : locks;
         jdbc = jdbc == null ? Jdbc.NOT_SET : jdbc;
@@ -88,16 +92,50 @@ public record HoldfastProperties(
     /** Without the address, which may have a password. */
     @Override
     public String toString() {
-        return "HoldfastProperties[enabled=" + enabled + ", uri=" + (uri == null ? "none" : masked(uri)) + ", backend="
-                + backend + ", who=" + who + ", lock=" + lock + ", locks=" + locks + ", jdbc=" + jdbc + ", redis="
+        return "HoldfastProperties[enabled=" + enabled + ", uri=" + masked(uri) + ", backend="
+                + backend + ", who=" + who + ", clients=" + clients + ", lock=" + lock + ", locks=" + locks + ", jdbc="
+                + jdbc + ", redis="
                 + redis
                 + ", etcd=" + etcd + ", zookeeper=" + zookeeper + ", annotation=" + annotation + ", metrics=" + metrics
                 + "]";
     }
 
     /** Passwords stand before hosts and in parameters, in ways that differ from store to store: only the scheme is certain to be none. */
-    private static String masked(String uri) {
-        return uri.substring(0, uri.indexOf(':') + 1) + "******";
+    private static String masked(@Nullable String uri) {
+        return uri == null ? "none" : uri.substring(0, uri.indexOf(':') + 1) + "******";
+    }
+
+    /**
+     * A lock client beside others.
+     *
+     * @param uri Address of its lock store.
+     * @param who Name under which the holder of a lock is shown. Default holdfast.who.
+     * @param requestTimeout How long one request to the store may take. Default holdfast.request-timeout.
+     * @param lock Options of its locks; those that are not set are those of holdfast.lock.
+     */
+    public record Client(
+            @Nullable String uri,
+            @Nullable String who,
+            @Nullable Duration requestTimeout,
+            Lock lock) {
+
+        /**
+         * Fills in what is not set.
+         *
+         * @param uri as above
+         * @param who as above
+         * @param requestTimeout as above
+         * @param lock as above
+         */
+        public Client {
+            lock = lock == null ? Lock.NOT_SET : lock;
+        }
+
+        /** Without the address, which may have a password. */
+        @Override
+        public String toString() {
+            return "Client[uri=" + masked(uri) + ", who=" + who + ", lock=" + lock + "]";
+        }
     }
 
     /** A module that can use what the application has: its data source, connection or client. */

@@ -12,6 +12,7 @@ import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.ApplicationContextAware;
@@ -31,6 +32,7 @@ import org.springframework.context.event.ContextClosedEvent;
  */
 final class LockClientLifecycle
         implements ApplicationContextAware,
+                BeanPostProcessor,
                 SmartInitializingSingleton,
                 SmartLifecycle,
                 ApplicationListener<ContextClosedEvent> {
@@ -38,6 +40,7 @@ final class LockClientLifecycle
     static final int PHASE = Integer.MAX_VALUE / 4;
 
     private @Nullable ApplicationContext context;
+    private volatile boolean instantiated;
     private volatile boolean running;
     private volatile boolean ending;
 
@@ -56,13 +59,27 @@ final class LockClientLifecycle
     /** Registers the application's listeners with all its clients. */
     @Override
     public void afterSingletonsInstantiated() {
-        List<LockListener> listeners = Objects.requireNonNull(context, "setApplicationContext comes first")
-                .getBeanProvider(LockListener.class)
-                .orderedStream()
-                .toList();
+        instantiated = true;
+        List<LockListener> listeners = listeners();
         if (!listeners.isEmpty()) {
             forEach(LockClient.class, client -> listeners.forEach(client::addListener));
         }
+    }
+
+    /** The same for a client that is made on first use. */
+    @Override
+    public Object postProcessAfterInitialization(Object bean, String name) {
+        if (instantiated && bean instanceof LockClient client) {
+            listeners().forEach(client::addListener);
+        }
+        return bean;
+    }
+
+    private List<LockListener> listeners() {
+        return Objects.requireNonNull(context, "setApplicationContext comes first")
+                .getBeanProvider(LockListener.class)
+                .orderedStream()
+                .toList();
     }
 
     @Override

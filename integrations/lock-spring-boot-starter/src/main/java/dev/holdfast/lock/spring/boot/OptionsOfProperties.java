@@ -60,6 +60,16 @@ final class OptionsOfProperties {
         return builder.build();
     }
 
+    /** Returns the options of a client with a name, which start from those of the application. */
+    static LockClientOptions client(
+            String prefix, HoldfastProperties.Client own, LockClientOptions all, LockOptions defaults) {
+        LockClientOptions.Builder builder =
+                all.toBuilder().lockOptions(lock(prefix + ".lock", defaults.toBuilder(), own.lock()));
+        set(prefix + ".who", own.who(), builder::who);
+        set(prefix + ".request-timeout", own.requestTimeout(), builder::requestTimeout);
+        return builder.build();
+    }
+
     private static LockOptions lock(String prefix, LockOptions.Builder builder, HoldfastProperties.Lock own) {
         if (own == HoldfastProperties.Lock.NOT_SET) {
             return builder.build();

@@ -12,11 +12,11 @@ import org.jspecify.annotations.Nullable;
 final class StoreChoice {
     private StoreChoice() {}
 
-    static LockClient open(String uri, LockClientOptions options) {
+    static LockClient open(String property, String uri, LockClientOptions options) {
         try {
             return LockClient.connect(uri, options);
         } catch (IllegalArgumentException e) {
-            throw RefusedConfigurationException.of("holdfast.uri", e);
+            throw RefusedConfigurationException.of(property, e);
         }
     }
 

@@ -2,14 +2,20 @@ package dev.holdfast.lock.spring.metrics;
 
 import dev.holdfast.lock.micrometer.LockObservations;
 import dev.holdfast.lock.spring.boot.HoldfastAutoConfiguration;
+import dev.holdfast.lock.spring.boot.HoldfastProperties;
+import dev.holdfast.lock.spring.hold.CallObserver;
 import io.micrometer.observation.ObservationRegistry;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
-import org.springframework.context.annotation.Import;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Lazy;
 
 /**
  * Observations of {@code @Locked} and the template, if {@code lock-micrometer} and an {@link ObservationRegistry} are there. An own
- * bean of type {@link LockObservations} has the names, one of type {@link dev.holdfast.lock.spring.hold.CallObserver} replaces it
+ * bean of type {@link LockObservations} has the names, one of type {@link CallObserver} replaces it
  * all.
  */
 @AutoConfiguration(
@@ -19,9 +25,26 @@ import org.springframework.context.annotation.Import;
             "org.springframework.boot.actuate.autoconfigure.observation.ObservationAutoConfiguration"
         })
 @ConditionalOnClass({ObservationRegistry.class, LockObservations.class})
-@Import(ObservationBeans.class)
+@ConditionalOnProperty(
+        name = {"holdfast.enabled", "holdfast.metrics.enabled"},
+        matchIfMissing = true)
+@ConditionalOnBean(ObservationRegistry.class)
 public final class LocksObservationAutoConfiguration {
 
     /** Creates the configuration, which is Spring's to do. */
     public LocksObservationAutoConfiguration() {}
+
+    @Bean
+    @Lazy
+    @ConditionalOnMissingBean
+    static LockObservations holdfastLockObservations(ObservationRegistry registry, HoldfastProperties properties) {
+        return new LockObservations(registry, properties.metrics().maxNames());
+    }
+
+    @Bean
+    @Lazy
+    @ConditionalOnMissingBean
+    static CallObserver holdfastCallObserver(LockObservations observations) {
+        return new ObservedCalls(observations);
+    }
 }

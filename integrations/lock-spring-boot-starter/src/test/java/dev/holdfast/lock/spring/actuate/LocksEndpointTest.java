@@ -51,15 +51,16 @@ class LocksEndpointTest {
                 var waiting = lock.acquireAsync(Duration.ofMinutes(1));
                 String all = get(context, "/actuator/locks");
                 assertThat(all)
-                        .startsWith("{\"clients\":{\"lockClient\":[{\"name\":\"orders/42\",\"holders\":[{\"token\":"
-                                + mine.token())
+                        .startsWith(
+                                "{\"clients\":{\"holdfastLockClient\":[{\"name\":\"orders/42\",\"holders\":[{\"token\":"
+                                        + mine.token())
                         .contains("\"thread\":\"" + Thread.currentThread().getName() + "\"", "\"lease\":true")
                         .containsPattern("\"remainingMillis\":1[0-9]{4}\\b")
                         .contains("\"waiters\":[{\"thread\":", "\"async\":true")
                         .doesNotContain("a b");
                 waiting.cancel(true);
                 assertThat(get(context, "/actuator/locks/orders/42"))
-                        .startsWith("{\"name\":\"orders/42\",\"holders\":{\"lockClient\":[{\"who\":\"shop\"")
+                        .startsWith("{\"name\":\"orders/42\",\"holders\":{\"holdfastLockClient\":[{\"who\":\"shop\"")
                         .contains(
                                 "\"pid\":" + ProcessHandle.current().pid(),
                                 "\"token\":" + mine.token(),
@@ -69,11 +70,11 @@ class LocksEndpointTest {
                         .contains("\"who\":\"other\"", "\"token\":" + theirs);
             }
             Awaitility.await()
-                    .untilAsserted(() ->
-                            assertThat(get(context, "/actuator/locks")).isEqualTo("{\"clients\":{\"lockClient\":[]}}"));
+                    .untilAsserted(() -> assertThat(get(context, "/actuator/locks"))
+                            .isEqualTo("{\"clients\":{\"holdfastLockClient\":[]}}"));
             assertThat(get(context, "/actuator/locks/orders/42")).isEqualTo("{\"name\":\"orders/42\",\"holders\":{}}");
             assertThat(get(context, "/actuator/health/locks"))
-                    .contains("\"status\":\"UP\"", "\"held\":{\"lockClient\":0}");
+                    .contains("\"status\":\"UP\"", "\"held\":{\"holdfastLockClient\":0}");
         }
     }
 

@@ -56,7 +56,7 @@ class BootVersionsIT {
                 .containsPattern("(?m)^held, token [1-9]")
                 .containsPattern("(?m)^locked method, token [1-9]")
                 .containsPattern("(?m)^endpoint: .*name=orders/42")
-                .contains("health: UP {held={lockClient=0}}", "closed health: DOWN");
+                .contains("health: UP {held={holdfastLockClient=0}}", "closed health: DOWN");
         assertThat(printed.substring(0, printed.indexOf("health: UP")))
                 .as("before the client is closed, of which health warns")
                 .doesNotContain(" WARN ");

@@ -20,6 +20,7 @@ import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
+import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
@@ -28,7 +29,9 @@ import org.springframework.jdbc.datasource.DriverManagerDataSource;
 
 /** Which beans a start makes, which are left to the first call, and which give way to those of the application. */
 class StartUpBeansTest {
-    private static final String[] OF_THE_FIRST_CALL = {"lockTemplate", "holdfastLockedCalls", "holdfastLockedDefaults"};
+    private static final String[] OF_THE_FIRST_CALL = {
+        "holdfastLockTemplate", "holdfastLockedCalls", "holdfastLockedDefaults"
+    };
 
     private final ApplicationContextRunner runner = new ApplicationContextRunner()
             .withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class, LockedAutoConfiguration.class))
@@ -37,7 +40,8 @@ class StartUpBeansTest {
     @Test
     void start_makesTheClient_andLeavesTheRestToTheFirstCall() {
         runner.run(context -> {
-            assertThat(context.getBeanFactory().containsSingleton("lockClient")).isTrue();
+            assertThat(context.getBeanFactory().containsSingleton("holdfastLockClient"))
+                    .isTrue();
             for (String lazy : OF_THE_FIRST_CALL) {
                 assertThat(context.containsBean(lazy)).as(lazy).isTrue();
                 assertThat(context.getBeanFactory().containsSingleton(lazy))
@@ -86,6 +90,25 @@ class StartUpBeansTest {
     }
 
     @Test
+    void lazyInitialization_leavesTheClientToItsFirstUse_andRegistersListenersThen() {
+        List<String> acquired = new CopyOnWriteArrayList<>();
+        runner.withInitializer(context ->
+                        context.addBeanFactoryPostProcessor(new LazyInitializationBeanFactoryPostProcessor()))
+                .withBean(LockListener.class, () -> new LockListener() {
+                    @Override
+                    public void acquired(String name, long token, Duration waited, boolean handedOff) {
+                        acquired.add(name);
+                    }
+                })
+                .run(context -> {
+                    assertThat(context.getBeanFactory().containsSingleton("holdfastLockClient"))
+                            .isFalse();
+                    context.getBean(LockClient.class).lock("lazy").acquire().close();
+                    await().untilAsserted(() -> assertThat(acquired).containsExactly("lazy"));
+                });
+    }
+
+    @Test
     void customizers_changeTheBuilderOfTheirStore() {
         List<String> called = new CopyOnWriteArrayList<>();
         new ApplicationContextRunner()
@@ -127,6 +150,7 @@ class StartUpBeansTest {
     void namesOfTheApplication_stayItsOwn() {
         runner.withBean("lockClient", String.class, () -> "mine")
                 .withBean("lockTemplate", String.class, () -> "mine too")
+                .withAllowBeanDefinitionOverriding(true)
                 .run(context -> {
                     assertThat(context.getBean("lockClient")).isEqualTo("mine");
                     assertThat(context.getBean("lockTemplate")).isEqualTo("mine too");
