@@ -17,14 +17,24 @@ import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.spi.support.Answers;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Locks work with common settings of a driver, a session or a database, or the message names the setting. */
 final class SettingsMatrixTest {
+    private static final int AT_ONCE = 4;
+
     private static final List<String> POSTGRESQL = List.of(
             "preferQueryMode=simple",
             "preferQueryMode=extendedForPrepared",
@@ -110,25 +120,26 @@ final class SettingsMatrixTest {
     @EnumSource(names = {"VERSION", "UNIQUE_INDEX", "ROW_LOCK"})
     void postgresql_worksWithEachSetting(JdbcStrategy strategy) throws Exception {
         Db db = SharedDb.POSTGRESQL.db();
-        assertWorks(db.url() + "?user=" + db.user() + "&password=" + db.password() + "&", POSTGRESQL, strategy);
+        assertWorks(
+                setting -> db.url() + "?user=" + db.user() + "&password=" + db.password() + "&" + setting,
+                POSTGRESQL,
+                strategy);
     }
 
     @ParameterizedTest
     @EnumSource(names = {"VERSION", "UNIQUE_INDEX", "ROW_LOCK"})
     void mariadb_worksWithEachSetting(JdbcStrategy strategy) throws Exception {
         Db db = SharedDb.MARIADB.db();
-        assertWorks(db.url() + "?user=" + db.user() + "&password=" + db.password() + "&", MARIADB, strategy);
+        assertWorks(
+                setting -> db.url() + "?user=" + db.user() + "&password=" + db.password() + "&" + setting,
+                MARIADB,
+                strategy);
     }
 
     @ParameterizedTest
     @EnumSource(names = {"VERSION", "UNIQUE_INDEX"})
     void h2_worksWithEachSetting(JdbcStrategy strategy) throws Exception {
-        List<String> failed = new ArrayList<>();
-        for (String setting : H2) {
-            String uri = "jdbc:h2:mem:matrix" + strategy + H2.indexOf(setting) + ";" + setting;
-            failed.addAll(failures(uri, setting, strategy));
-        }
-        assertThat(failed).isEmpty();
+        assertWorks(setting -> "jdbc:h2:mem:matrix" + strategy + H2.indexOf(setting) + ";" + setting, H2, strategy);
     }
 
     @ParameterizedTest
@@ -142,17 +153,28 @@ final class SettingsMatrixTest {
         assertThat(failures.get(0)).contains("LockConfigurationException", "setting", "set sql_safe_updates = 0");
     }
 
-    private static void assertWorks(String uri, List<String> settings, JdbcStrategy strategy) throws Exception {
-        List<String> failed = new ArrayList<>();
+    private static void assertWorks(UnaryOperator<String> uri, List<String> settings, JdbcStrategy strategy)
+            throws Exception {
         int step = strategy == JdbcStrategy.ROW_LOCK ? 4 : 1; // it needs more connections for each
-        for (int i = 0; i < settings.size(); i += step) {
-            failed.addAll(failures(uri + settings.get(i), settings.get(i), strategy));
+        ExecutorService executor = Executors.newFixedThreadPool(AT_ONCE);
+        try {
+            List<Callable<List<String>>> tasks = new ArrayList<>();
+            for (int i = 0; i < settings.size(); i += step) {
+                String setting = settings.get(i);
+                tasks.add(() -> failures(uri.apply(setting), setting, strategy));
+            }
+            List<String> failed = new ArrayList<>();
+            for (Future<List<String>> each : executor.invokeAll(tasks)) {
+                failed.addAll(each.get());
+            }
+            assertThat(failed).isEmpty();
+        } finally {
+            executor.shutdown();
         }
-        assertThat(failed).isEmpty();
     }
 
     /** Empty if all works. */
-    private static List<String> failures(String uri, String setting, JdbcStrategy strategy) {
+    private static List<String> failures(String uri, String setting, JdbcStrategy strategy) throws Exception {
         try (OwnPool pool = OwnPool.open(new JdbcUri(uri), 5_000);
                 LockBackend backend = JdbcLocks.builder(pool.dataSource())
                         .table(SharedDb.newTable())
@@ -161,12 +183,12 @@ final class SettingsMatrixTest {
                         .backend(LockClientOptions.defaults())) {
             locks(backend, strategy);
             return List.of();
-        } catch (RuntimeException | AssertionError | java.sql.SQLException e) {
+        } catch (RuntimeException | AssertionError | java.sql.SQLException | ExecutionException e) {
             return List.of("\n" + setting + ": " + e);
         }
     }
 
-    private static void locks(LockBackend backend, JdbcStrategy strategy) throws java.sql.SQLException {
+    private static void locks(LockBackend backend, JdbcStrategy strategy) throws Exception {
         RenewResult renewed = new RenewResult.Renewed(LEASE_MILLIS);
         Grant a = acquire(backend, "a");
         Grant b = acquire(backend, "b");
@@ -176,6 +198,11 @@ final class SettingsMatrixTest {
         assertThat(holder(backend, "a")).isPresent();
         assertThat(release(backend, a)).isEqualTo(ReleaseResult.RELEASED);
         assertThat(acquire(backend, "a").token()).isGreaterThan(a.token());
+        if (strategy != JdbcStrategy.ROW_LOCK) {
+            assertThat(Answers.get(backend.list("", 1, 5_000).toCompletableFuture(), 60, TimeUnit.SECONDS)
+                            .more())
+                    .isTrue();
+        }
         if (strategy == JdbcStrategy.VERSION) {
             List<Grant> held = new ArrayList<>();
             for (Demand demand : List.of(Demand.SHARED, Demand.SHARED, new Demand.Permits(1, 2))) {

@@ -11,7 +11,8 @@ public enum SharedDb {
     H2(Db::h2Memory),
     POSTGRESQL(() -> Db.postgres("log_statement=all")),
     MARIADB(() -> Db.mariadb("mariadb")),
-    MARIADB_BY_MYSQL_DRIVER(() -> Db.mariadb("mysql"));
+    /** The same server as {@link #MARIADB}. */
+    MARIADB_BY_MYSQL_DRIVER(() -> MARIADB.db().byDriver("mysql"));
 
     private static final ReentrantLock LOCK = new ReentrantLock();
     private static final AtomicInteger TABLES = new AtomicInteger();

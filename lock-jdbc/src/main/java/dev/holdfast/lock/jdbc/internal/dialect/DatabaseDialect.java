@@ -268,9 +268,19 @@ public abstract class DatabaseDialect {
         throw new UnsupportedOperationException(title);
     }
 
-    /** Limits a SELECT to its first row. */
-    String firstRow() {
-        return "LIMIT 1";
+    /** Limits a SELECT to its first rows; the count is an SQL expression. */
+    public String firstRows(String count) {
+        return "LIMIT " + count;
+    }
+
+    /** Locks the rows of a SELECT, which fails as a {@link JdbcFailure#CONFLICT} if another session has one of them. */
+    public String lockAtOnce() {
+        return "FOR UPDATE NOWAIT";
+    }
+
+    /** Locks the rows of a SELECT and leaves out those that another session has. */
+    public String lockUnlocked() {
+        return "FOR UPDATE SKIP LOCKED";
     }
 
     /** Makes a transaction usable after one of its statements has failed. */

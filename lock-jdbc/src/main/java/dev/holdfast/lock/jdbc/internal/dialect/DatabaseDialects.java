@@ -21,12 +21,13 @@ public final class DatabaseDialects {
     /**
      * Finds the dialect of a connection.
      *
-     * @throws LockConfigurationException if the database is not supported
+     * @throws LockConfigurationException if the database is not supported, or is another one under its name
      */
     public static DatabaseDialect of(DatabaseMetaData database) throws SQLException {
         String product = database.getDatabaseProductName();
         String version = database.getDatabaseProductVersion();
         String text = (product + " " + version).toLowerCase(Locale.ROOT);
+        ServerCheck.requireMySql(product + " " + version);
         return ALL.stream()
                 .filter(dialect -> dialect.matches(text))
                 .findFirst()

@@ -44,8 +44,8 @@ final class H2Dialect extends DatabaseDialect {
 
     /** Several of H2's modes do not have LIMIT. */
     @Override
-    String firstRow() {
-        return "FETCH FIRST ROW ONLY";
+    public String firstRows(String count) {
+        return "FETCH FIRST " + count + " ROWS ONLY";
     }
 
     @Override

@@ -43,7 +43,7 @@ final class RowStatementParts {
     RowStatements with(String tryLock, String waitLock, String mint, String mintNext, String insert) {
         String info = "SELECT token, holder, " + dialect.epochMillis("since") + " FROM " + table + counter
                 + " AND token " + dialect.operator(">") + " 0";
-        String probe = "SELECT 1" + lockRow + " FOR UPDATE SKIP LOCKED";
+        String probe = "SELECT 1" + lockRow + " " + dialect.lockUnlocked();
         return new RowStatements(tryLock, waitLock, mint, mintNext, insert, info, probe);
     }
 }

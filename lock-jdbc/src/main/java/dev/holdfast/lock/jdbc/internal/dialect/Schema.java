@@ -95,7 +95,7 @@ public record Schema(LockTable strategy, DatabaseDialect dialect, TableName tabl
     /** The greatest token of the table; 0 if there is none, or no such table. */
     public long greatestToken(Connection connection) throws SQLException {
         try {
-            return number(connection, "SELECT token FROM " + table + " ORDER BY token DESC " + dialect.firstRow());
+            return number(connection, "SELECT token FROM " + table + " ORDER BY token DESC " + dialect.firstRows("1"));
         } catch (SQLException e) {
             if (JdbcFailure.of(e) == JdbcFailure.NO_TABLE) {
                 return 0;

@@ -8,6 +8,7 @@ import java.sql.Statement;
 import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.regex.Pattern;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -20,6 +21,9 @@ import org.slf4j.LoggerFactory;
  */
 final class ServerCheck {
     private static final Logger LOG = LoggerFactory.getLogger(ServerCheck.class);
+
+    private static final Pattern LIKE_MYSQL =
+            Pattern.compile("(?i)tidb|oceanbase|vitess|singlestore|memsql|xpand|clustrix|starrocks|doris");
 
     private static final String VARIABLES = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('wsrep_on', "
             + "'group_replication_group_name', 'group_replication_single_primary_mode', 'innodb_flush_log_at_trx_commit')";
@@ -44,6 +48,15 @@ final class ServerCheck {
             throw new LockConfigurationException(
                     "the data source leads to '" + version + "', which speaks PostgreSQL's protocol"
                             + " but has other transactions; locks were not tested there and are refused: use PostgreSQL itself");
+        }
+    }
+
+    /** Databases that speak MySQL's protocol and give its version, followed by their own name. */
+    static void requireMySql(String version) {
+        if (LIKE_MYSQL.matcher(version).find()) {
+            throw new LockConfigurationException(
+                    "the data source leads to '" + version + "', which speaks MySQL's protocol"
+                            + " but has other transactions; locks were not tested there and are refused: use MySQL or MariaDB itself");
         }
     }
 

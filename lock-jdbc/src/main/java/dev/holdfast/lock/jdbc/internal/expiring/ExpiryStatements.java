@@ -85,11 +85,11 @@ public final class ExpiryStatements {
         abandon = dialect.freeRow(table, free, "", true);
         silentRelease = dialect.freeRow(table, free, stillValid, false);
         silentAbandon = dialect.freeRow(table, free, "", false);
-        lockRow = "SELECT 1 FROM " + table + " WHERE name " + dialect.operator("=") + " ? FOR UPDATE NOWAIT";
+        lockRow = "SELECT 1 FROM " + table + " WHERE name " + dialect.operator("=") + " ? " + dialect.lockAtOnce();
         lockMine = !dialect.hasLongRowWaits()
                 ? null
                 : "SELECT 1 FROM " + table + " WHERE name " + dialect.operator("=") + " ? AND owner "
-                        + dialect.operator("=") + " " + dialect.text() + " FOR UPDATE NOWAIT";
+                        + dialect.operator("=") + " " + dialect.text() + " " + dialect.lockAtOnce();
         holder = "SELECT token, holder, " + dialect.epochMillis("since") + " FROM " + table
                 + " WHERE name " + dialect.operator("=") + " ? AND owner IS NOT NULL AND expires "
                 + dialect.operator(">") + " " + dialect.now();

@@ -21,6 +21,9 @@ import java.util.List;
 
 /** Lists the rows of held locks, a range of the primary key. Immutable. */
 public final class RowListing {
+    /** Before every name. An empty text would be NULL in MariaDB's mode EMPTY_STRING_IS_NULL. */
+    private static final byte[] FIRST = {0};
+
     /** Behind every name: no text has this byte. */
     private static final byte LAST = (byte) 0xff;
 
@@ -38,13 +41,14 @@ public final class RowListing {
                 + " FROM " + table
                 + " WHERE name " + dialect.operator(">=") + " ? AND name " + dialect.operator("<") + " ?"
                 + " AND owner IS NOT NULL AND expires " + dialect.operator(">") + " " + dialect.now()
-                + " ORDER BY name LIMIT ?";
+                + " ORDER BY name " + dialect.firstRows("?");
     }
 
     public LockListing list(Connection connection, String prefix, int limit) throws SQLException {
-        byte[] from = LockName.utf8(prefix);
-        byte[] to = Arrays.copyOf(from, from.length + 1);
-        to[from.length] = LAST;
+        byte[] start = LockName.utf8(prefix);
+        byte[] from = start.length > 0 ? start : FIRST;
+        byte[] to = Arrays.copyOf(start, start.length + 1);
+        to[start.length] = LAST;
         List<ListedLock> locks = new ArrayList<>();
         try (PreparedStatement statement = connection.prepareStatement(sql)) {
             new StatementBinder(statement).bytes(from).bytes(to).number(limit + 1L);

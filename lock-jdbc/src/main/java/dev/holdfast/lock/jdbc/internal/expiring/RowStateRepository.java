@@ -26,6 +26,7 @@ public final class RowStateRepository {
     private final DatabaseDialect dialect;
     private final TableName table;
     private final String read;
+    private final String readUnlocked;
     private final String change;
     private final String changeAndNotify;
     private final String insert;
@@ -45,6 +46,7 @@ public final class RowStateRepository {
                 + dialect.epochMillis("since") + ", holder, COALESCE(shares, ''), " + dialect.epochMillis(now)
                 + ", CASE WHEN expires " + dialect.operator(">") + " " + now + " THEN 1 ELSE 0 END FROM " + table
                 + " WHERE name" + eq + "?";
+        readUnlocked = read + " " + dialect.lockUnlocked();
         String reader = dialect.startsWith("owner", RowOwners.READER);
         String update = "UPDATE " + table + " SET expires = CASE WHEN " + number + eq + "0 THEN expires ELSE "
                 + dialect.nowPlusMillis(number) + " END, owner = " + text + ", token = " + number + ", shares = " + text
@@ -71,7 +73,7 @@ public final class RowStateRepository {
 
     /** The row, or null if another session has it locked: a change of it would wait. */
     @Nullable RowState readUnlocked(Connection connection, String name) throws SQLException {
-        RowState row = read(connection, read + " FOR UPDATE SKIP LOCKED", name);
+        RowState row = read(connection, readUnlocked, name);
         if (row != null) {
             return row;
         }

@@ -93,8 +93,8 @@ public final class Sweeper {
     String select(String before, long token) {
         String once = database.dialect().sameForAllRows(before);
         return "SELECT name FROM " + database.table() + " WHERE " + older("expires", once) + " AND "
-                + older("token", Long.toString(token)) + " ORDER BY expires LIMIT "
-                + MAX_AT_ONCE;
+                + older("token", Long.toString(token)) + " ORDER BY expires "
+                + database.dialect().firstRows(Integer.toString(MAX_AT_ONCE));
     }
 
     private String older(String column, String than) {

@@ -93,6 +93,19 @@ public final class Db implements AutoCloseable {
                 server::close);
     }
 
+    /** The same server by another driver; closing this does not stop it. */
+    public Db byDriver(String driver) {
+        return new Db(
+                dialect.title() + " (" + driver + " driver)",
+                null,
+                dialect,
+                url.replaceFirst("jdbc:[a-z]+:", "jdbc:" + driver + ":"),
+                user,
+                password,
+                process,
+                () -> {});
+    }
+
     public static Db mysql(ServerImage image, String... settings) throws Exception {
         MySqlServer server = MySqlServer.start(image, settings);
         return new Db(

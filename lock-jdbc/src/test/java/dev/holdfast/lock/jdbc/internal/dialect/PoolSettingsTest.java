@@ -61,8 +61,8 @@ final class PoolSettingsTest {
 
     @ParameterizedTest
     @MethodSource("settings")
-    void everyOperation_works(SharedDb shared, String isolation, boolean autoCommit, boolean readOnly)
-            throws Exception {
+    void everyOperation_works_andContentionExcludes(
+            SharedDb shared, String isolation, boolean autoCommit, boolean readOnly) throws Exception {
         String table = SharedDb.newTable();
         try (HikariDataSource pool = shared.db().pool(config(isolation, autoCommit, readOnly))) {
             AtomicLong count = new AtomicLong();
@@ -90,7 +90,12 @@ final class PoolSettingsTest {
                         .isEqualTo(switched ? 3 : 1);
             }
             backend.close();
+            assertContentionExcludes(pool, table);
             assertAsItWas(pool, autoCommit, readOnly);
+            if (shared != SharedDb.H2) {
+                assertRowLocksWork(shared, pool);
+                assertAsItWas(pool, autoCommit, readOnly);
+            }
         }
     }
 
@@ -106,21 +111,13 @@ final class PoolSettingsTest {
         }
     }
 
-    static Stream<Arguments> rowLockSettings() {
-        return settings().filter(each -> each.get()[0] != SharedDb.H2);
-    }
-
-    @ParameterizedTest
-    @MethodSource("rowLockSettings")
-    void rowLock_everyOperation_works(SharedDb shared, String isolation, boolean autoCommit, boolean readOnly)
-            throws Exception {
-        try (HikariDataSource pool = shared.db().pool(config(isolation, autoCommit, readOnly))) {
-            LockBackend backend = JdbcInternals.backend(
-                    JdbcLocks.builder(pool)
-                            .strategy(JdbcStrategy.ROW_LOCK)
-                            .table(SharedDb.newTable())
-                            .createTable(true),
-                    LockClientOptions.defaults());
+    private static void assertRowLocksWork(SharedDb shared, HikariDataSource pool) throws Exception {
+        try (LockBackend backend = JdbcInternals.backend(
+                JdbcLocks.builder(pool)
+                        .strategy(JdbcStrategy.ROW_LOCK)
+                        .table(SharedDb.newTable())
+                        .createTable(true),
+                LockClientOptions.defaults())) {
             long last = 0;
             for (int i = 0; i < 3; i++) {
                 Grant grant = acquire(backend, "a");
@@ -132,15 +129,12 @@ final class PoolSettingsTest {
                 assertThat(release(backend, grant)).isEqualTo(ReleaseResult.RELEASED);
                 assertThat(holder(backend, "a")).isEmpty();
             }
-            backend.close();
-            assertAsItWas(pool, autoCommit, readOnly);
-            if (Product.isInnoDb(shared.db().dialect)) {
-                assertThat(number(pool, "SELECT @@session.wait_timeout - @@global.wait_timeout"))
-                        .isZero();
-                assertThat(number(
-                                pool, "SELECT @@session.innodb_lock_wait_timeout - @@global.innodb_lock_wait_timeout"))
-                        .isZero();
-            }
+        }
+        if (Product.isInnoDb(shared.db().dialect)) {
+            assertThat(number(pool, "SELECT @@session.wait_timeout - @@global.wait_timeout"))
+                    .isZero();
+            assertThat(number(pool, "SELECT @@session.innodb_lock_wait_timeout - @@global.innodb_lock_wait_timeout"))
+                    .isZero();
         }
     }
 
@@ -153,17 +147,13 @@ final class PoolSettingsTest {
         }
     }
 
-    @ParameterizedTest
-    @MethodSource("settings")
-    void contention_excludesAndTokensRise(SharedDb shared, String isolation, boolean autoCommit, boolean readOnly)
-            throws Exception {
-        int threads = 4;
-        int rounds = 15;
+    private static void assertContentionExcludes(HikariDataSource pool, String table) throws Exception {
+        int threads = 3;
+        int rounds = 8;
         List<Long> tokens = java.util.Collections.synchronizedList(new ArrayList<>());
         ExecutorService executor = Executors.newFixedThreadPool(threads);
-        try (HikariDataSource pool = shared.db().pool(config(isolation, autoCommit, readOnly))) {
-            LockBackend backend = JdbcInternals.backend(
-                    JdbcLocks.builder(pool).table(SharedDb.newTable()).createTable(true), LockClientOptions.defaults());
+        try (LockBackend backend =
+                JdbcInternals.backend(JdbcLocks.builder(pool).table(table), LockClientOptions.defaults())) {
             List<Future<?>> running = new ArrayList<>();
             for (int t = 0; t < threads; t++) {
                 running.add(executor.submit(() -> {
@@ -179,7 +169,6 @@ final class PoolSettingsTest {
             for (Future<?> each : running) {
                 each.get();
             }
-            backend.close();
         } finally {
             executor.shutdownNow();
         }

@@ -150,6 +150,25 @@ final class ServerCheckTest {
         ServerCheck.requirePostgres("postgresql 16.4");
     }
 
+    /** As their drivers give product and version. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "MySQL 8.0.11-TiDB-v7.5.1",
+                "MySQL 5.7.25-OceanBase-v4.2.1.0",
+                "MySQL 8.0.30-Vitess",
+                "MariaDB 5.0.45-Xpand-6.1.1"
+            })
+    void requireMySql_anotherDatabase_isRefused(String version) {
+        assertThatThrownBy(() -> ServerCheck.requireMySql(version))
+                .isInstanceOf(LockConfigurationException.class)
+                .hasMessage("the data source leads to '" + version
+                        + "', which speaks MySQL's protocol but has other transactions; locks were not tested there"
+                        + " and are refused: use MySQL or MariaDB itself");
+        ServerCheck.requireMySql("MySQL 8.4.3");
+        ServerCheck.requireMySql("MariaDB 10.11.19-MariaDB-0+deb12u1");
+    }
+
     @Test
     void requireOneWriter_galera_saysWhy() {
         Map<String, String> galera = Map.of("wsrep_on", "ON");
