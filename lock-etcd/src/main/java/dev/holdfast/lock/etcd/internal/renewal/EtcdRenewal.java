@@ -3,7 +3,6 @@ package dev.holdfast.lock.etcd.internal.renewal;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.etcd.internal.acquisition.ConditionalWrite;
 import dev.holdfast.lock.etcd.internal.acquisition.EtcdAcquisition;
-import dev.holdfast.lock.etcd.internal.acquisition.KeyState;
 import dev.holdfast.lock.etcd.internal.acquisition.SharedLease;
 import dev.holdfast.lock.etcd.internal.acquisition.SharedLeasePool;
 import dev.holdfast.lock.etcd.internal.client.Deadline;
@@ -13,16 +12,18 @@ import dev.holdfast.lock.etcd.internal.client.EtcdKeys;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.RenewResult;
 import io.etcd.jetcd.ByteSequence;
-import io.etcd.jetcd.lease.LeaseTimeToLiveResponse;
+import io.etcd.jetcd.options.GetOption;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -34,9 +35,8 @@ import org.slf4j.LoggerFactory;
  * without it. After two key requests in a row without an answer, the grants on that lease are uncertain.
  *
  * <p>After a change of leader, each key is written again, on a lease that the old leader does not have ({@link
- * SharedLeasePool} explains why). Before that, the new lease is confirmed no earlier than the old one, so the reported
- * validity holds on either lease. While that write has no answer, both leases are renewed, and the reported validity is
- * that of the lease that ends first ({@link ConditionalWrite}, 3).
+ * SharedLeasePool} explains why). Renewals of very many grants do not wait for these {@link LeaseMoves}. While such a write has no
+ * answer, both leases are renewed, and the reported validity is that of the lease that ends first ({@link ConditionalWrite}, 3).
  */
 public final class EtcdRenewal {
     private static final Logger LOG = LoggerFactory.getLogger(EtcdRenewal.class);
@@ -44,9 +44,18 @@ public final class EtcdRenewal {
     /** After this number of unanswered key requests in a row, the keys on the lease are uncertain. */
     private static final int UNREAD_IN_A_ROW = 2;
 
+    /** A renewal of so few grants, as after hand-overs, reads their keys one by one if the lease has very many. */
+    private static final int MAX_READ = 8;
+
+    /** From this number of keys on a lease, a list of them costs more than that. */
+    private static final int MAX_LISTED = 100;
+
+    private static final GetOption KEY_ONLY =
+            GetOption.builder().withKeysOnly(true).build();
+
     private final EtcdCalls calls;
     private final SharedLeasePool leases;
-    private final ConditionalWrite writes;
+    private final LeaseMoves moves;
     private final Consumer<EtcdAcquisition> onLost;
     /** The latest check of each lease. */
     private final Map<SharedLease, Check> checks = new ConcurrentHashMap<>();
@@ -57,7 +66,7 @@ public final class EtcdRenewal {
             EtcdCalls calls, SharedLeasePool leases, ConditionalWrite writes, Consumer<EtcdAcquisition> onLost) {
         this.calls = calls;
         this.leases = leases;
-        this.writes = writes;
+        this.moves = new LeaseMoves(calls, leases, writes);
         this.onLost = onLost;
     }
 
@@ -80,7 +89,7 @@ public final class EtcdRenewal {
             }
             CompletableFuture<Checked> checked = CompletableFuture.completedFuture(Checked.NOTHING);
             for (SharedLease lease : on) {
-                CompletableFuture<Checked> one = check(lease, acquisition, deadline);
+                CompletableFuture<Checked> one = check(lease, acquisition, deadline, grants.size() <= MAX_READ);
                 checked = on.size() == 1 ? one : checked.thenCombine(one, Checked::and);
             }
             acquisition.markChecked();
@@ -136,7 +145,8 @@ public final class EtcdRenewal {
         }
     }
 
-    private CompletableFuture<Checked> check(SharedLease lease, EtcdAcquisition acquisition, Deadline deadline) {
+    private CompletableFuture<Checked> check(
+            SharedLease lease, EtcdAcquisition acquisition, Deadline deadline, boolean few) {
         if (lease.isGone()) {
             return CompletableFuture.completedFuture(Checked.NOTHING);
         }
@@ -151,7 +161,10 @@ public final class EtcdRenewal {
                 return last.result();
             }
         }
-        Check next = new Check(now, ask(lease, deadline));
+        if (few && lease.members().size() > MAX_LISTED) {
+            return ask(lease, deadline, () -> read(lease, acquisition.key()));
+        }
+        Check next = new Check(now, ask(lease, deadline, () -> list(lease)));
         checks.put(lease, next);
         return next.result();
     }
@@ -160,26 +173,28 @@ public final class EtcdRenewal {
      * Waits at most half the time for the keys, because their answer may come on another connection than the
      * keep-alive's.
      */
-    private CompletableFuture<Checked> ask(SharedLease lease, Deadline deadline) {
-        CompletableFuture<Checked> keys = look(lease, deadline.leftMillis() / 2).handle((reply, failure) -> {
-            if (failure == null) {
-                unread.remove(lease);
-                return new Checked(null, keysOf(reply), 0, System.nanoTime());
-            }
-            LOG.debug("{}: its keys could not be read; a later renewal detects deletions", lease, failure);
-            int inARow = EtcdFailures.isRefusal(failure) ? 0 : unread.merge(lease, 1, Integer::sum);
-            return new Checked(null, null, inARow, System.nanoTime());
-        });
+    private CompletableFuture<Checked> ask(
+            SharedLease lease, Deadline deadline, Supplier<CompletableFuture<Optional<Set<ByteSequence>>>> look) {
+        CompletableFuture<Checked> keys = repeated(look, deadline.leftMillis() / 2)
+                .handle((found, failure) -> {
+                    if (failure == null) {
+                        unread.remove(lease);
+                        return new Checked(null, found.orElse(null), 0, System.nanoTime());
+                    }
+                    LOG.debug("{}: its keys could not be read; a later renewal detects deletions", lease, failure);
+                    int inARow = EtcdFailures.isRefusal(failure) ? 0 : unread.merge(lease, 1, Integer::sum);
+                    return new Checked(null, null, inARow, System.nanoTime());
+                });
         return calls.bounded(leases.renew(lease, deadline.leftMillis()), deadline.leftMillis())
                 .handle((ok, failure) -> failure)
                 .thenCombine(
-                        keys, (failure, look) -> new Checked(failure, look.keys(), look.unread(), look.endNanos()));
+                        keys, (failure, known) -> new Checked(failure, known.keys(), known.unread(), known.endNanos()));
     }
 
-    /** Reads the keys, and repeats the request while it has no answer: the next request goes to the next endpoint. */
-    private CompletableFuture<LeaseTimeToLiveResponse> look(SharedLease lease, long timeoutMillis) {
-        CompletableFuture<LeaseTimeToLiveResponse> answer = new CompletableFuture<>();
-        calls.keysOf(lease.id()).whenComplete((reply, failure) -> {
+    /** Repeats the request while it has no answer: the next request goes to the next endpoint. */
+    private <T> CompletableFuture<T> repeated(Supplier<CompletableFuture<T>> request, long timeoutMillis) {
+        CompletableFuture<T> answer = new CompletableFuture<>();
+        request.get().whenComplete((reply, failure) -> {
             if (failure == null) {
                 answer.complete(reply);
             } else {
@@ -190,17 +205,29 @@ public final class EtcdRenewal {
             CompletableFuture.delayedExecutor(timeoutMillis * third / 3, TimeUnit.MILLISECONDS, Runnable::run)
                     .execute(() -> {
                         if (!answer.isDone()) {
-                            calls.keysOf(lease.id()).thenAccept(answer::complete);
+                            request.get().thenAccept(answer::complete);
                         }
                     });
         }
         return calls.bounded(answer, timeoutMillis);
     }
 
-    private static @Nullable Set<ByteSequence> keysOf(LeaseTimeToLiveResponse reply) {
-        return reply.getTTL() < 0
-                ? null
-                : reply.getKeys().stream().map(EtcdKeys::ending).collect(Collectors.toSet());
+    /** The endings of the keys on a lease; empty if etcd has no such lease. */
+    private CompletableFuture<Optional<Set<ByteSequence>>> list(SharedLease lease) {
+        return calls.keysOf(lease.id())
+                .thenApply(reply -> reply.getTTL() < 0
+                        ? Optional.empty()
+                        : Optional.of(
+                                reply.getKeys().stream().map(EtcdKeys::ending).collect(Collectors.toSet())));
+    }
+
+    /** As {@link #list}, but with that one key only. */
+    private CompletableFuture<Optional<Set<ByteSequence>>> read(SharedLease lease, ByteSequence key) {
+        return calls.get(key, KEY_ONLY)
+                .thenApply(reply -> Optional.of(
+                        reply.getKvs().stream().anyMatch(found -> found.getLease() == lease.id())
+                                ? Set.of(EtcdKeys.ending(key))
+                                : Set.of()));
     }
 
     private CompletableFuture<RenewResult> result(
@@ -228,53 +255,20 @@ public final class EtcdRenewal {
         // A late creation makes a new key after a deletion. The list of keys cannot distinguish the two.
 
         boolean unsure = missing || !acquisition.openCreations().isEmpty();
-        if (!unsure && on.size() == 1 && present != null && !leases.isOutdated(present)) {
+        // A lease that the key may be on has ended: only an answered write can say that it is on the other one.
+        if (unsure || on.stream().anyMatch(SharedLease::isGone)) {
+            return moves.write(acquisition, grant.token(), deadline)
+                    .thenApply(there -> there ? renewed(acquisition, deadline) : deleted(grant, acquisition))
+                    .exceptionally(failure -> unsure
+                            ? new RenewResult.Unknown("its key may have been deleted", failure)
+                            : renewed(acquisition, deadline));
+        }
+        if (on.size() == 1 && present != null && !leases.isOutdated(present)) {
             return CompletableFuture.completedFuture(renewed(acquisition, deadline));
         }
-        return target(acquisition, present, deadline)
-                .thenCompose(next -> write(grant, acquisition, next, deadline, true))
-                .exceptionally(failure -> unsure
-                        ? new RenewResult.Unknown("its key may have been deleted", failure)
-                        : renewed(acquisition, deadline));
-    }
-
-    /** A lease that can be relied on, and that was confirmed no earlier than the present one. */
-    private CompletableFuture<SharedLease> target(
-            EtcdAcquisition acquisition, @Nullable SharedLease present, Deadline deadline) {
-        if (present != null && leases.isGood(present)) {
-            return CompletableFuture.completedFuture(present);
-        }
-        return leases.obtain(SharedLeasePool.ttlSeconds(acquisition.requestedMillis()), deadline.leftMillis())
-                .thenCompose(next -> asFresh(next, present, deadline).thenApply(ok -> next));
-    }
-
-    private CompletableFuture<Void> asFresh(SharedLease next, @Nullable SharedLease present, Deadline deadline) {
-        long now = System.nanoTime();
-        return present != null && next.certainNanos(now) >= present.certainNanos(now)
-                ? CompletableFuture.completedFuture(null)
-                : calls.bounded(leases.renew(next, deadline.leftMillis()), deadline.leftMillis());
-    }
-
-    /** Writes a grant's key again if it exists. The answer is never stale, and settles all earlier writes. */
-    private CompletableFuture<RenewResult> write(
-            Grant grant, EtcdAcquisition acquisition, SharedLease lease, Deadline deadline, boolean again) {
-        return calls.bounded(
-                        writes.send(acquisition, lease, write -> List.of(acquisition.put(write, null))),
-                        deadline.leftMillis())
-                .whenComplete((result, failure) -> {
-                    if (failure != null && EtcdFailures.isLeaseGone(failure)) {
-                        leases.markGone(lease, "etcd refused to put a key on it");
-                    }
-                })
-                .thenCompose(result -> {
-                    KeyState seen = acquisition.seen();
-                    if (seen.created() != grant.token()) {
-                        return CompletableFuture.completedFuture(deleted(grant, acquisition));
-                    }
-                    return result instanceof ConditionalWrite.Result.Changed && again
-                            ? write(grant, acquisition, lease, deadline, false)
-                            : CompletableFuture.completedFuture(renewed(acquisition, deadline));
-                });
+        return moves.move(acquisition, grant.token(), deadline.leftMillis())
+                .handle((there, failure) ->
+                        failure != null || there ? renewed(acquisition, deadline) : deleted(grant, acquisition));
     }
 
     private static RenewResult renewed(EtcdAcquisition acquisition, Deadline deadline) {

@@ -19,6 +19,8 @@ import dev.holdfast.lock.etcd.internal.client.EtcdKeys;
 import dev.holdfast.lock.etcd.internal.client.ScriptedEtcd;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
+import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.api.Compare;
 import io.etcd.jetcd.options.LeaseOption;
 import io.grpc.Status;
@@ -26,6 +28,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -233,6 +236,41 @@ final class EtcdRenewalAnswersTest {
             isRenewed(only(result));
             assertThat(acquisition.lease()).isSameAs(lease);
         }
+    }
+
+    /** etcd may take longer for all these writes than the leases last. */
+    @Test
+    void manyGrantsOnALeaseOfAnOlderLeader_areRenewed_beforeTheyAreMoved() {
+        renewals.calls.noteTerm(ScriptedEtcd.kept(5));
+        List<Grant> grants = IntStream.range(0, LeaseMoves.MAX_MOVES + 20)
+                .mapToObj(i -> TestAcquisitions.heldOn(lease, CREATED + i, LEASE))
+                .toList();
+        CompletableFuture<List<RenewResult>> first = renewals.renew(array(grants.subList(0, LeaseMoves.MAX_MOVES)));
+        renewals.keysAre(grants.stream()
+                .map(held -> TestAcquisitions.acquisitionOf(held).key())
+                .toArray(ByteSequence[]::new));
+        renewals.confirmed();
+        etcd.next("grant").answers(ScriptedEtcd.granted(8, 600, 5));
+
+        CompletableFuture<List<RenewResult>> others =
+                renewals.renew(array(grants.subList(LeaseMoves.MAX_MOVES, grants.size())));
+
+        assertThat(BackendDriver.answer(others)).hasSize(20).allSatisfy(ScriptedRenewal::isRenewed);
+        assertThat(first).isNotDone();
+        assertThat(etcd.count("txn")).isEqualTo(LeaseMoves.MAX_MOVES);
+        for (int i = 0; i < grants.size(); i++) {
+            etcd.next("txn").answers(ScriptedEtcd.txn(true, 100 + i));
+        }
+        assertThat(BackendDriver.answer(first)).allSatisfy(ScriptedRenewal::isRenewed);
+        assertThat(grants)
+                .allSatisfy(
+                        held -> assertThat(TestAcquisitions.acquisitionOf(held).possibleLeases())
+                                .extracting(SharedLease::id)
+                                .containsExactly(8L));
+    }
+
+    private static Grant[] array(List<Grant> grants) {
+        return grants.toArray(new Grant[0]);
     }
 
     /** It may be on either of the two until that is answered: both are renewed, and listed on one it is there. */

@@ -16,6 +16,8 @@ import dev.holdfast.lock.etcd.internal.client.ScriptedEtcd;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
+import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.api.KeyValue;
 import io.grpc.Status;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -164,5 +166,36 @@ final class EtcdRenewalLooksTest {
         await().pollInterval(Duration.ofMillis(5))
                 .atMost(Duration.ofSeconds(10))
                 .until(() -> etcd.count(LOOK) == 3);
+    }
+
+    /** A lock that was handed over is renewed alone, often beside ten thousand others. */
+    @Test
+    void singleGrant_onALeaseWithManyKeys_hasItsOwnKeyRead() {
+        for (int i = 0; i < 100; i++) {
+            TestAcquisitions.heldOn(lease, CREATED + 1 + i, LEASE);
+        }
+        CompletableFuture<List<RenewResult>> there = renewals.renew(grant);
+        ScriptedEtcd.Request read = etcd.next("get");
+        assertThat(read.key()).isEqualTo(acquisition.key().toString());
+        read.answers(ScriptedEtcd.found(20, false, present(7)));
+        renewals.confirmed();
+        isRenewed(only(there));
+
+        CompletableFuture<List<RenewResult>> elsewhere = renewals.renew(grant);
+        etcd.next("get").answers(ScriptedEtcd.found(21, false, present(8)));
+        renewals.confirmed();
+        etcd.next("txn").answers(ScriptedEtcd.txn(true, 22));
+        isRenewed(only(elsewhere));
+
+        CompletableFuture<List<RenewResult>> missing = renewals.renew(grant);
+        etcd.next("get").answers(ScriptedEtcd.found(23, false));
+        renewals.confirmed();
+        etcd.next("txn").answers(ScriptedEtcd.txn(false, 24, ScriptedEtcd.read(), ScriptedEtcd.read()));
+        assertThat(only(missing)).isInstanceOf(RenewResult.Lost.class);
+        assertThat(etcd.count(LOOK)).isZero();
+    }
+
+    private KeyValue present(long leaseId) {
+        return ScriptedEtcd.entry(acquisition.key(), ByteSequence.EMPTY, CREATED, CREATED, leaseId);
     }
 }
