@@ -20,6 +20,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 class AnnotationsPageTest {
     static Stream<String> snippets() throws Exception {
         String pages = Files.readString(Path.of("../../docs/spring-annotations.md"))
+                + Files.readString(Path.of("../../docs/spring.md"))
                 + Files.readString(Path.of("../../README.md"));
         return Pattern.compile("(?ms)^```java spring\\R(.*?)^```")
                 .matcher(pages)

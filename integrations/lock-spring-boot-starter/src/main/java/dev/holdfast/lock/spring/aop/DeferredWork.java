@@ -34,12 +34,17 @@ final class DeferredWork {
         if (names.stream().anyMatch(TYPES::contains)) {
             throw new IllegalArgumentException("it returns a " + raw.getSimpleName()
                     + ", whose work begins after the method has returned; return its result, or a CompletableFuture, or lock"
-                    + " within that work with LockTemplate");
+                    + " within that work with "
+                    + (isOfCoroutines(names) ? "withLease of lock-kotlin" : "LockTemplate"));
         }
         if (names.contains(ENTITY)) {
             Class<?> body = type.getGeneric().resolve(Object.class);
             refuse(type.getGeneric(), body);
         }
+    }
+
+    private static boolean isOfCoroutines(Set<String> names) {
+        return names.stream().anyMatch(name -> name.startsWith("kotlinx.coroutines."));
     }
 
     private static Set<String> names(Class<?> raw) {

@@ -4,6 +4,7 @@ import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.spring.NamedLockOptions;
 import dev.holdfast.lock.spring.OnBusy;
+import dev.holdfast.lock.spring.SkippedCallEvent;
 import dev.holdfast.lock.spring.hold.LockCall;
 import dev.holdfast.lock.spring.hold.LockInterruptedException;
 import dev.holdfast.lock.spring.hold.LockedCalls;
@@ -68,8 +69,11 @@ final class LockedInterceptor implements MethodInterceptor {
                 }
                 case PUBLISHER ->
                     LockedPublishers.publisher(
-                            method, calls.get(), () -> call(method, invocation.getArguments()), ((ProxyMethodInvocation)
-                                    invocation)::invocableClone);
+                            method,
+                            calls.get(),
+                            () -> call(method, invocation.getArguments()),
+                            call -> skipped(method, call),
+                            ((ProxyMethodInvocation) invocation)::invocableClone);
             };
         } catch (LockInterruptedException e) {
             throw declared(method, e);
@@ -80,7 +84,8 @@ final class LockedInterceptor implements MethodInterceptor {
     private LockCall call(LockedMethod method, @Nullable Object[] arguments) {
         LockClient client = client(method.client());
         String name = method.name().evaluate(arguments);
-        Duration wait = method.waitFor() == null ? defaults.get().waitFor() : method.waitFor();
+        LockedDefaults common = defaults.get();
+        Duration wait = method.waitFor() == null ? common.waitFor() : method.waitFor();
         return new LockCall(
                 client,
                 method.options().isEmpty() ? client.lock(name) : client.lock(name, options(method, client, name)),
@@ -137,13 +142,22 @@ final class LockedInterceptor implements MethodInterceptor {
         }
     }
 
-    private static @Nullable Object busy(LockedMethod method, LockCall call) {
+    private @Nullable Object busy(LockedMethod method, LockCall call) {
         Supplier<@Nullable Object> nothing = method.result().nothing();
         if (method.onBusy() == OnBusy.THROW || nothing == null) {
             throw call.busy();
         }
-        LOG.debug("{}: skipped, another holder has the lock", call);
+        skipped(method, call);
         return nothing.get();
+    }
+
+    private void skipped(LockedMethod method, LockCall call) {
+        LOG.debug("{}: skipped, another holder has the lock", call);
+        try {
+            defaults.get().onSkip().accept(new SkippedCallEvent(call.lock().name(), method.method()));
+        } catch (RuntimeException e) {
+            LOG.warn("{}: a listener failed after the call was skipped", call, e);
+        }
     }
 
     /** A method that declares to be interruptible gets the interrupt as it was, with the flag cleared. */

@@ -5,6 +5,7 @@ import dev.holdfast.lock.spring.hold.LockCall;
 import dev.holdfast.lock.spring.hold.LockedCalls;
 import dev.holdfast.lock.spring.hold.ReactiveCalls;
 import java.util.Objects;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.aopalliance.intercept.MethodInvocation;
 import org.reactivestreams.Publisher;
@@ -16,10 +17,14 @@ final class LockedPublishers {
 
     /** Returns what the method returns; each subscription acquires the lock and then runs the method. */
     static Object publisher(
-            LockedMethod method, LockedCalls calls, Supplier<LockCall> call, Supplier<MethodInvocation> invocation) {
+            LockedMethod method,
+            LockedCalls calls,
+            Supplier<LockCall> call,
+            Consumer<LockCall> onSkip,
+            Supplier<MethodInvocation> invocation) {
         ReactiveAdapter adapter = Objects.requireNonNull(method.result().adapter());
         ReactiveCalls reactive = new ReactiveCalls(calls);
-        boolean skip = method.onBusy() == OnBusy.SKIP;
+        Consumer<LockCall> skip = method.onBusy() == OnBusy.SKIP ? onSkip : null;
         ReactiveCalls.Body<Object> body =
                 () -> (Publisher<Object>) adapter.toPublisher(invocation.get().proceed());
         return adapter.fromPublisher(

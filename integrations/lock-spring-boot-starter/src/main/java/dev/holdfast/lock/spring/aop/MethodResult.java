@@ -49,7 +49,8 @@ record MethodResult(
     static MethodResult of(Method method, Class<?> targetClass) {
         if (KotlinDetector.isSuspendingFunction(method)) {
             throw new IllegalArgumentException(
-                    "it is a suspending function, whose end cannot be seen; return a Mono or a CompletableFuture");
+                    "it is a suspending function, whose end a proxy cannot see; call withLease or tryWithLease of lock-kotlin in it,"
+                            + " or return a Mono or a CompletableFuture");
         }
         ResolvableType type = ResolvableType.forMethodReturnType(method, targetClass);
         Class<?> raw = type.resolve(method.getReturnType());

@@ -2,6 +2,7 @@ package dev.holdfast.lock.spring.boot;
 
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.spring.HoldfastConnectionDetails;
 import dev.holdfast.lock.spring.LeaderEvents;
 import dev.holdfast.lock.spring.NamedLockOptions;
 import java.util.Locale;
@@ -22,8 +23,8 @@ import org.springframework.context.annotation.Role;
 import org.springframework.core.env.Environment;
 
 /**
- * Makes a {@link dev.holdfast.lock.LockClient} of the application's properties and beans, unless it has one: from {@code
- * holdfast.uri}, or on the application's own data source or connection; and one for each entry of {@code holdfast.clients}. A
+ * Makes a {@link dev.holdfast.lock.LockClient} of the application's properties and beans, unless it has one: from its {@link
+ * HoldfastConnectionDetails}, from {@code holdfast.uri}, or on the application's own data source or connection; and one for each entry of {@code holdfast.clients}. A
  * property that the library refuses, and a store that does not answer, end the start.
  */
 @AutoConfiguration
@@ -57,14 +58,16 @@ public final class HoldfastAutoConfiguration {
             HoldfastProperties properties,
             LockClientOptions options,
             ConfigurableListableBeanFactory beans,
-            ObjectProvider<DatabaseReady> ready) {
-        String uri = properties.uri();
+            ObjectProvider<DatabaseReady> ready,
+            ObjectProvider<HoldfastConnectionDetails> details) {
+        HoldfastConnectionDetails found = details.getIfAvailable();
+        String uri = found == null ? properties.uri() : found.uri();
         if (uri == null) {
             return StoreChoice.open(properties.backend(), BackendCandidates.find(properties, beans, ready), options);
         }
         PropertiesOfBeans.refuse(uri, properties);
         awaitMigrations(uri, ready);
-        return StoreChoice.open("holdfast.uri", uri, options);
+        return StoreChoice.open(found == null ? "holdfast.uri" : "the HoldfastConnectionDetails", uri, options);
     }
 
     /** An address may lead to the application's own database, whose migrations create the table. */

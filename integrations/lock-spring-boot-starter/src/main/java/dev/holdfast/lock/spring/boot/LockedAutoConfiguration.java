@@ -14,6 +14,7 @@ import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
+import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
@@ -57,8 +58,9 @@ public final class LockedAutoConfiguration {
     static class Advice {
         @Bean
         @Lazy
-        static LockedDefaults holdfastLockedDefaults(HoldfastProperties properties) {
-            return new LockedDefaults(properties.annotation().longestWait());
+        static LockedDefaults holdfastLockedDefaults(
+                HoldfastProperties properties, ApplicationEventPublisher publisher) {
+            return new LockedDefaults(properties.annotation().longestWait(), publisher::publishEvent);
         }
 
         @Bean

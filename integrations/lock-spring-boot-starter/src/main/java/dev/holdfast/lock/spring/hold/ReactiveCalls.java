@@ -4,7 +4,9 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.LockTimeoutException;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import org.springframework.util.ClassUtils;
 import reactor.core.publisher.Flux;
@@ -50,10 +52,10 @@ public final class ReactiveCalls {
      * @param <T> what it emits
      * @param call what it wants; asked at each subscription
      * @param body makes the publisher, with the lock held
-     * @param skip true to be empty if another holder has the lock, false to fail with {@link LockTimeoutException}
+     * @param skip called before it is empty because another holder has the lock; null to fail with {@link LockTimeoutException}
      * @return the mono; its value comes after the release
      */
-    public <T> Mono<T> mono(Supplier<LockCall> call, Body<T> body, boolean skip) {
+    public <T> Mono<T> mono(Supplier<LockCall> call, Body<T> body, @Nullable Consumer<LockCall> skip) {
         return Mono.deferContextual(context -> {
             ReactiveHold hold = hold(call.get(), context);
             CallObserver.Observed observed = calls.observer().begin(hold.call());
@@ -77,10 +79,10 @@ public final class ReactiveCalls {
      * @param <T> what it emits
      * @param call what it wants; asked at each subscription
      * @param body makes the publisher, with the lock held
-     * @param skip true to be empty if another holder has the lock, false to fail with {@link LockTimeoutException}
+     * @param skip called before it is empty because another holder has the lock; null to fail with {@link LockTimeoutException}
      * @return the flux; it completes after the release
      */
-    public <T> Flux<T> flux(Supplier<LockCall> call, Body<T> body, boolean skip) {
+    public <T> Flux<T> flux(Supplier<LockCall> call, Body<T> body, @Nullable Consumer<LockCall> skip) {
         return Flux.deferContextual(context -> {
             ReactiveHold hold = hold(call.get(), context);
             CallObserver.Observed observed = calls.observer().begin(hold.call());
@@ -102,11 +104,13 @@ public final class ReactiveCalls {
         return new ReactiveHold(call, calls.releases(), context.getOrDefault(KEY, null));
     }
 
-    private Mono<Lease> granted(ReactiveHold hold, boolean skip, CallObserver.Observed observed) {
+    private Mono<Lease> granted(ReactiveHold hold, @Nullable Consumer<LockCall> skip, CallObserver.Observed observed) {
         Mono<Lease> lease = (TRANSACTIONS ? ReactiveTransactions.acquire(hold, calls) : hold.acquire())
                 .doOnNext(granted -> observed.acquired(granted.token()))
                 .doOnError(LockTimeoutException.class, busy -> observed.busy());
-        return skip ? lease.onErrorResume(this::isSkipped, busy -> Mono.empty()) : lease;
+        return skip == null
+                ? lease
+                : lease.onErrorResume(this::isSkipped, busy -> Mono.fromRunnable(() -> skip.accept(hold.call())));
     }
 
     private boolean isSkipped(Throwable failure) {

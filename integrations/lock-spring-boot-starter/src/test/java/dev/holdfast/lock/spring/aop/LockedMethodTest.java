@@ -13,13 +13,16 @@ import dev.holdfast.lock.spring.CurrentLease;
 import dev.holdfast.lock.spring.Locked;
 import dev.holdfast.lock.spring.LockedJob;
 import dev.holdfast.lock.spring.OnBusy;
+import dev.holdfast.lock.spring.SkippedCallEvent;
 import dev.holdfast.lock.spring.hold.LockInterruptedException;
 import dev.holdfast.lock.testkit.fault.Fault;
 import dev.holdfast.lock.testkit.fault.Request;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.jspecify.annotations.NullUnmarked;
@@ -28,6 +31,8 @@ import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.ApplicationListener;
+import org.springframework.context.PayloadApplicationEvent;
 
 /** Methods that return what they return when they are done. */
 class LockedMethodTest {
@@ -109,6 +114,28 @@ class LockedMethodTest {
             assertThat(jobs.skipInt()).hasValue(1);
             assertThat(jobs.ran()).isEqualTo(2);
         });
+    }
+
+    @Test
+    void skippedCall_isAnEvent_andAListenerThatThrowsDoesNotReachTheCaller() {
+        List<SkippedCallEvent> events = new CopyOnWriteArrayList<>();
+        ApplicationListener<PayloadApplicationEvent<SkippedCallEvent>> failing = new ApplicationListener<>() {
+            @Override
+            public void onApplicationEvent(PayloadApplicationEvent<SkippedCallEvent> event) {
+                events.add(event.getPayload());
+                throw new IllegalStateException("the listener fails");
+            }
+        };
+        runner.withInitializer(context -> context.addApplicationListener(failing))
+                .run(context -> {
+                    Jobs jobs = context.getBean(Jobs.class);
+                    try (LockClient other = application.other();
+                            Lease lease = other.lock("job").acquire()) {
+                        jobs.skip();
+                    }
+                    jobs.skip();
+                    assertThat(events).containsExactly(new SkippedCallEvent("job", Jobs.class.getMethod("skip")));
+                });
     }
 
     @Test

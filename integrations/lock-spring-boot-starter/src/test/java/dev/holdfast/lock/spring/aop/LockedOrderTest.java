@@ -11,8 +11,14 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.cache.CacheManager;
+import org.springframework.cache.annotation.Cacheable;
+import org.springframework.cache.annotation.EnableCaching;
+import org.springframework.cache.concurrent.ConcurrentMapCacheManager;
+import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.resilience.annotation.EnableResilientMethods;
 import org.springframework.retry.annotation.EnableRetry;
@@ -64,6 +70,46 @@ class LockedOrderTest {
             assertThat(bean.tokens().stream().distinct()).hasSize(1); // now the lock is outside of Spring Retry
             assertThat(application.store.commands()).isEqualTo(2);
         });
+    }
+
+    @Test
+    void cache_isAskedWithinTheLock_unlessItsOrderIsLower() {
+        application.with(Caching.class, Prices.class).run(context -> {
+            Prices prices = context.getBean(Prices.class);
+            assertThat(prices.price(1) + prices.price(1)).isEqualTo(2);
+            assertThat(application.store.commands()).as("two calls, two grants").isEqualTo(4);
+        });
+        LockedApplication other = new LockedApplication();
+        other.with(CachingFirst.class, Prices.class).run(context -> {
+            Prices prices = context.getBean(Prices.class);
+            assertThat(prices.price(1) + prices.price(1)).isEqualTo(2);
+            assertThat(other.store.commands()).as("one grant, one hit").isEqualTo(2);
+        });
+    }
+
+    static class Caches {
+        @Bean
+        CacheManager cacheManager() {
+            return new ConcurrentMapCacheManager("prices");
+        }
+    }
+
+    @Configuration
+    @EnableCaching
+    static class Caching extends Caches {}
+
+    @Configuration
+    @EnableCaching(order = 0)
+    static class CachingFirst extends Caches {}
+
+    static class Prices {
+        private final AtomicInteger runs = new AtomicInteger();
+
+        @Cacheable("prices")
+        @Locked("price/#{#id}")
+        public int price(long id) {
+            return runs.incrementAndGet();
+        }
     }
 
     @Test

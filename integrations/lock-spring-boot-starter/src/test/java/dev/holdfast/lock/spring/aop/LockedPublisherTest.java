@@ -13,15 +13,19 @@ import dev.holdfast.lock.spring.CurrentLease;
 import dev.holdfast.lock.spring.Locked;
 import dev.holdfast.lock.spring.LockedJob;
 import dev.holdfast.lock.spring.ReactiveLease;
+import dev.holdfast.lock.spring.SkippedCallEvent;
 import dev.holdfast.lock.testkit.fault.Fault;
 import dev.holdfast.lock.testkit.fault.Request;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.ApplicationListener;
+import org.springframework.context.PayloadApplicationEvent;
 import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -133,20 +137,30 @@ class LockedPublisherTest {
 
     @Test
     void busy_isAnErrorOrEmpty() {
-        runner.run(context -> {
-            Jobs jobs = context.getBean(Jobs.class);
-            try (LockClient other = application.other();
-                    Lease held = other.lock("job").acquire()) {
-                assertThat(held.isValid()).isTrue();
-                assertThatThrownBy(() -> jobs.impatient().block(PATIENCE))
-                        .isInstanceOf(LockTimeoutException.class)
-                        .hasMessageContaining("Jobs.impatient");
-                assertThat(jobs.skipMono().blockOptional(PATIENCE)).isEmpty();
-                assertThat(jobs.skipFlux().collectList().block(PATIENCE)).isEmpty();
-                assertThat(jobs.ran()).isZero();
+        List<String> skipped = new CopyOnWriteArrayList<>();
+        ApplicationListener<PayloadApplicationEvent<SkippedCallEvent>> listener = new ApplicationListener<>() {
+            @Override
+            public void onApplicationEvent(PayloadApplicationEvent<SkippedCallEvent> event) {
+                skipped.add(event.getPayload().method().getName());
             }
-            assertThat(jobs.skipMono().block(PATIENCE)).isEqualTo(1);
-        });
+        };
+        runner.withInitializer(context -> context.addApplicationListener(listener))
+                .run(context -> {
+                    Jobs jobs = context.getBean(Jobs.class);
+                    try (LockClient other = application.other();
+                            Lease held = other.lock("job").acquire()) {
+                        assertThat(held.isValid()).isTrue();
+                        assertThatThrownBy(() -> jobs.impatient().block(PATIENCE))
+                                .isInstanceOf(LockTimeoutException.class)
+                                .hasMessageContaining("Jobs.impatient");
+                        assertThat(jobs.skipMono().blockOptional(PATIENCE)).isEmpty();
+                        assertThat(jobs.skipFlux().collectList().block(PATIENCE))
+                                .isEmpty();
+                        assertThat(jobs.ran()).isZero();
+                    }
+                    assertThat(jobs.skipMono().block(PATIENCE)).isEqualTo(1);
+                    assertThat(skipped).containsExactly("skipMono", "skipFlux");
+                });
     }
 
     @Test

@@ -18,8 +18,11 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.convert.DurationStyle;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 
@@ -200,6 +203,33 @@ class HoldfastPropertiesTest {
         runner.withPropertyValues("holdfast.backend=mongo")
                 .run(context ->
                         assertThat(context.getStartupFailure()).rootCause().hasMessageContaining("Backend.mongo"));
+    }
+
+    @Test
+    void metadata_hasTheLibrarysDefaults() throws IOException {
+        String metadata =
+                Files.readString(Path.of("src/main/resources/META-INF/additional-spring-configuration-metadata.json"));
+        String[] pairs = {
+            "request-timeout", "unavailable-timeout", "hand-off-limit", "hand-off-time", "lock.lease", "lock.fair",
+        };
+        LockClientOptions defaults = LockClientOptions.defaults();
+        Object[] values = {
+            defaults.requestTimeout(),
+            defaults.unavailableTimeout(),
+            defaults.handOffLimit(),
+            defaults.handOffTime(),
+            defaults.lockOptions().lease(),
+            defaults.lockOptions().fair(),
+        };
+        for (int i = 0; i < pairs.length; i++) {
+            Matcher found = Pattern.compile(
+                            "\"name\": \"holdfast." + pairs[i] + "\",\\s+\"defaultValue\": \"?([^\"\\s]+)")
+                    .matcher(metadata);
+            assertThat(found.find()).as(pairs[i]).isTrue();
+            assertThat(values[i] instanceof Duration ? DurationStyle.detectAndParse(found.group(1)) : found.group(1))
+                    .as(pairs[i])
+                    .isEqualTo(values[i] instanceof Duration ? values[i] : values[i].toString());
+        }
     }
 
     @Test

@@ -7,6 +7,7 @@ import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.jdbc.JdbcLocks;
 import dev.holdfast.lock.memory.MemoryStore;
+import dev.holdfast.lock.spring.HoldfastConnectionDetails;
 import io.etcd.jetcd.Client;
 import javax.sql.DataSource;
 import org.apache.curator.framework.CuratorFramework;
@@ -48,6 +49,22 @@ class StoreChoiceTest {
                 assertThat(MemoryStore.named("uri-first").entries("a")).isEqualTo(1);
             }
         });
+    }
+
+    @Test
+    void connectionDetails_takeThePlaceOfTheUri() {
+        without.withPropertyValues("holdfast.uri=redis://127.0.0.1:1")
+                .withBean(HoldfastConnectionDetails.class, () -> () -> "memory:details")
+                .run(context -> {
+                    try (Lease lease =
+                            context.getBean(LockClient.class).lock("a").acquire()) {
+                        assertThat(MemoryStore.named("details").entries("a")).isEqualTo(1);
+                    }
+                });
+        without.withBean(HoldfastConnectionDetails.class, () -> () -> "nosuch:details")
+                .run(context -> assertThat(
+                                FailureAnalyses.of(context.getStartupFailure()).getDescription())
+                        .startsWith("The value of the HoldfastConnectionDetails is not acceptable"));
     }
 
     @ParameterizedTest
