@@ -2,17 +2,27 @@ package dev.holdfast.site;
 
 import dev.holdfast.site.Page.Section;
 import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.stream.Collectors;
 import org.jsoup.Jsoup;
-import org.jsoup.nodes.Document;
 import org.jsoup.nodes.Element;
 
-/** What stands around the content of every page. The pages by group are those of the last section of README.md. Immutable. */
+/**
+ * What stands around the content of every page. The pages by group are those of two sections of README.md: its tasks, and the last
+ * one. Immutable.
+ */
 final class Layout {
     private static final Path FIRST_PAGE = Path.of("index.html");
 
     private final String template;
+    private static final String TASKS = "what-you-can-do-with-it";
+
+    private final Map<Path, String> titles = new HashMap<>();
+    private final Element tasks;
     private final Element groups;
     private final boolean api;
 
@@ -20,21 +30,28 @@ final class Layout {
      * Takes the groups of pages from the first page.
      *
      * @param template the page with places to fill in
-     * @param first the page of README.md
+     * @param pages all pages, that of README.md first
      * @param api whether the site has the Javadoc
      */
-    Layout(String template, Page first, boolean api) {
+    Layout(String template, List<Page> pages, boolean api) {
         this.template = template;
         this.api = api;
+        pages.forEach(page -> titles.put(page.target(), page.title().replaceFirst(":.*", "")));
+        Page first = pages.get(0);
         List<Section> sections = first.sections();
         String last = sections.get(sections.size() - 1).id();
-        Element list = Jsoup.parseBodyFragment(first.html())
-                .select("[id=" + last + "] ~ ul")
+        this.tasks = list(first, TASKS);
+        this.groups = list(first, last);
+    }
+
+    private static Element list(Page page, String section) {
+        Element list = Jsoup.parseBodyFragment(page.html())
+                .select("[id=" + section + "] ~ ul")
                 .first();
         if (list == null) {
-            throw new IllegalStateException("the last section of README.md has no list of pages");
+            throw new IllegalStateException("README.md has no list of pages in its section " + section);
         }
-        this.groups = list;
+        return list;
     }
 
     String around(Page page) {
@@ -46,6 +63,11 @@ final class Layout {
                         "{mermaid}",
                         page.html().contains("language-mermaid")
                                 ? "<script defer src=\"" + root + "assets/mermaid.min.js\"></script>"
+                                : "")
+                .replace(
+                        "{highlight}",
+                        page.html().matches("(?s).*<code class=\"language-(?!mermaid).*")
+                                ? "<script defer src=\"" + root + "assets/highlight.min.js\"></script>"
                                 : "")
                 .replace("{pages}", pages(page))
                 .replace("{contents}", contents(page))
@@ -59,26 +81,31 @@ final class Layout {
 
     /** The groups of pages, with links relative to this page. */
     private String pages(Page page) {
-        StringBuilder html = new StringBuilder();
+        StringBuilder html = new StringBuilder(group("Tasks", tasks, page));
         for (Element group : groups.children()) {
             Element name = group.selectFirst("strong");
-            html.append("<h2>").append(name == null ? "" : name.html()).append("</h2>\n<ul>\n");
-            for (Element link : group.select("a")) {
-                Path target = Path.of(link.attr("href").replaceFirst("#.*", ""));
-                Document item = Jsoup.parseBodyFragment("<li><a></a></li>");
-                Element anchor = item.select("a").first();
-                if (anchor == null || Locations.isExternal(link.attr("href"))) {
-                    continue;
-                }
-                anchor.attr("href", Locations.relative(page.target(), target)).html(link.html());
-                if (target.equals(page.target())) {
-                    anchor.attr("aria-current", "page");
-                }
-                html.append(item.body().html()).append('\n');
-            }
-            html.append("</ul>\n");
+            html.append(group(name == null ? "" : name.text(), group, page));
         }
         return html.toString();
+    }
+
+    /** The pages that an element links to, by their titles: the text of a link may need the sentence around it. */
+    private String group(String name, Element group, Page page) {
+        StringBuilder html = new StringBuilder();
+        html.append("<h2>").append(FilePages.escape(name)).append("</h2>\n<ul>\n");
+        Set<Path> listed = new HashSet<>();
+        for (Element link : group.select("a")) {
+            Path target = Path.of(link.attr("href").replaceFirst("#.*", ""));
+            if (Locations.isExternal(link.attr("href")) || !listed.add(target)) {
+                continue;
+            }
+            html.append("<li><a href=\"")
+                    .append(Locations.relative(page.target(), target))
+                    .append(target.equals(page.target()) ? "\" aria-current=\"page\">" : "\">")
+                    .append(FilePages.escape(titles.getOrDefault(target, link.text())))
+                    .append("</a></li>\n");
+        }
+        return html.append("</ul>\n").toString();
     }
 
     /** Links to the page's sections; nothing on a short page. */

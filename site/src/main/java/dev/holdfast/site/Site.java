@@ -1,6 +1,5 @@
 package dev.holdfast.site;
 
-import com.google.gson.Gson;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -22,6 +21,7 @@ import java.util.stream.Stream;
  */
 public final class Site {
     private static final String LUNR = "lunr.min.js";
+    private static final String HIGHLIGHT = "highlight.min.js";
     private static final String MERMAID = "mermaid.min.js";
 
     private final Path root;
@@ -72,7 +72,7 @@ public final class Site {
     private int build(boolean api) throws IOException {
         empty(output);
         List<Page> pages = pages();
-        Layout layout = new Layout(resource("page.html"), pages.get(0), api);
+        Layout layout = new Layout(resource("page.html"), pages, api);
         for (Page page : pages) {
             write(page.target(), layout.around(page));
         }
@@ -81,9 +81,10 @@ public final class Site {
         }
         write(Path.of("assets/site.css"), resource("site.css"));
         write(Path.of("assets/site.js"), resource("site.js"));
-        write(Path.of("assets/search-index.js"), "window.searchIndex = " + searchIndex(pages) + ";\n");
-        write(Path.of("assets", LUNR), webjar("lunr", LUNR));
-        write(Path.of("assets", MERMAID), webjar("mermaid", MERMAID));
+        write(Path.of("assets/search-index.js"), "window.searchIndex = " + SearchIndex.json(pages) + ";\n");
+        write(Path.of("assets", LUNR), webjar("org.webjars.npm", "lunr", LUNR));
+        write(Path.of("assets", MERMAID), webjar("org.webjars.npm", "mermaid", MERMAID));
+        write(Path.of("assets", HIGHLIGHT), webjar("org.webjars", "highlightjs", HIGHLIGHT));
         if (api) {
             Javadoc.write(root, output.resolve("api"));
         }
@@ -111,17 +112,6 @@ public final class Site {
         return pages;
     }
 
-    /** The sections of the Markdown pages: address, title, heading, text. */
-    private static String searchIndex(List<Page> pages) {
-        List<List<String>> entries = new ArrayList<>();
-        for (Page page : pages) {
-            page.sections()
-                    .forEach(section -> entries.add(List.of(
-                            page.target() + "#" + section.id(), page.title(), section.heading(), section.text())));
-        }
-        return new Gson().toJson(entries);
-    }
-
     private void write(Path target, String text) throws IOException {
         Path file = output.resolve(target);
         Files.createDirectories(Objects.requireNonNull(file.getParent()));
@@ -133,8 +123,8 @@ public final class Site {
     }
 
     /** A script from its jar, in the version of the build. */
-    private static String webjar(String name, String file) throws IOException {
-        String properties = read("/META-INF/maven/org.webjars.npm/" + name + "/pom.properties");
+    private static String webjar(String group, String name, String file) throws IOException {
+        String properties = read("/META-INF/maven/" + group + "/" + name + "/pom.properties");
         String version = properties
                 .lines()
                 .filter(line -> line.startsWith("version="))

@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -18,7 +19,7 @@ import org.jsoup.nodes.Document;
 import org.jsoup.nodes.Element;
 
 /**
- * Checks a built site: links lead somewhere, and no page loads anything from elsewhere. Nothing is fetched. Of the links that the
+ * Checks a built site: links lead somewhere, no page has an id twice or a picture without a text, and no page loads anything from elsewhere. Nothing is fetched. Of the links that the
  * javadoc tool made itself the files are checked, not the anchors.
  */
 final class SiteLinks {
@@ -75,6 +76,9 @@ final class SiteLinks {
                 faults.add(site.relativize(file) + " loads " + source);
             }
         }
+        if (!file.startsWith(site.resolve("api"))) {
+            checkIds(file, page);
+        }
         for (Element style : page.select("style")) {
             if (LOADED_BY_STYLE.matcher(style.data()).find()) {
                 faults.add(site.relativize(file) + " loads from elsewhere");
@@ -84,6 +88,20 @@ final class SiteLinks {
             String href = link.attr("href");
             if (!Locations.isExternal(href)) {
                 checkTarget(file, href);
+            }
+        }
+    }
+
+    private void checkIds(Path file, Document page) {
+        Set<String> ids = new HashSet<>();
+        for (Element element : page.select("[id]")) {
+            if (!ids.add(element.id())) {
+                faults.add(site.relativize(file) + " has the id " + element.id() + " twice");
+            }
+        }
+        for (Element picture : page.select("img")) {
+            if (picture.attr("alt").isBlank()) {
+                faults.add(site.relativize(file) + " has a picture without a text: " + picture.attr("src"));
             }
         }
     }

@@ -20,6 +20,29 @@
     heading.append(link);
   }
 
+  if (window.hljs) {
+    for (const code of document.querySelectorAll('main pre code[class*=language-]:not(.language-mermaid)')) {
+      window.hljs.highlightElement(code);
+    }
+  }
+
+  // Without a secure context (a site on plain HTTP), browsers have no clipboard, and there is no button.
+  if (navigator.clipboard) {
+    for (const code of document.querySelectorAll('main pre > code:not(.language-mermaid)')) {
+      const button = document.createElement('button');
+      button.className = 'copy';
+      button.type = 'button';
+      button.textContent = 'Copy';
+      button.addEventListener('click', () => navigator.clipboard.writeText(code.textContent)
+        .then(() => { button.textContent = 'Copied'; }, () => { button.textContent = 'Not copied'; })
+        .then(() => setTimeout(() => { button.textContent = 'Copy'; }, 2000)));
+      const block = document.createElement('div');
+      block.className = 'block';
+      code.parentElement.replaceWith(block);
+      block.append(code.parentElement, button);
+    }
+  }
+
   if (window.mermaid) {
     const diagrams = [...document.querySelectorAll('code.language-mermaid')].map(code => {
       const diagram = document.createElement('pre');
@@ -35,8 +58,9 @@
       .catch(error => { document.body.dataset.diagrams = 'failed: ' + error.message; });
   }
 
-  const input = document.getElementById('search');
-  const results = document.getElementById('results');
+  const input = document.getElementById('site-search');
+  const results = document.getElementById('site-results');
+  const found = document.getElementById('site-found');
   let index;
   let loading;
 
@@ -59,7 +83,10 @@
         this.field('heading', { boost: 8 });
         this.field('title', { boost: 4 });
         this.field('text');
-        window.searchIndex.forEach(([, title, heading, text], number) => this.add({ number, title, heading, text }));
+        this.field('names', { boost: 6 });
+        this.field('also');
+        window.searchIndex.forEach(([, title, heading, text, names, also], number) =>
+          this.add({ number, title, heading, text, names, also }));
       });
     });
     return loading;
@@ -112,6 +139,7 @@
       none.textContent = 'Nothing found';
       results.append(none);
     }
+    found.textContent = hits.length === 1 ? '1 section found' : hits.length + ' sections found';
     results.hidden = false;
   }
 

@@ -45,7 +45,11 @@ class SiteTest {
     void everyGroupOfTheFirstPage_isBesideEveryPage() throws IOException {
         Document page = Jsoup.parse(SITE.resolve("docs/decisions/index.html"), "UTF-8");
 
-        assertThat(page.select("nav h2").eachText()).contains("Stores", "In production");
+        assertThat(page.select("nav h2").eachText()).startsWith("Tasks").contains("Stores", "In production");
+        assertThat(page.select("nav a[href=../losing-a-lock.html], nav a[href=../run-once.html]")
+                        .eachText())
+                .as("titles, not the words of a sentence")
+                .contains("Run a job once");
         assertThat(page.select("nav a[href=../redis.html]")).hasSize(1);
         assertThat(page.select("nav a[aria-current]").eachAttr("href")).containsExactly("index.html");
     }
@@ -58,7 +62,22 @@ class SiteTest {
         assertThat(List.of(new Gson().fromJson(json, String[][].class)))
                 .anySatisfy(entry -> assertThat(List.of(entry).subList(0, 3))
                         .containsExactly("docs/jdbc.html#the-table", "Locks on a database", "The table"))
-                .allSatisfy(entry -> assertThat(List.of(entry)).hasSize(4));
+                .allSatisfy(entry -> assertThat(List.of(entry)).hasSize(6));
+    }
+
+    @Test
+    void search_findsWordsThatMeanTheSame() {
+        assertThat(SearchIndex.also("Time-outs and other numbers").split(" "))
+                .contains("timeout", "timeouts", "deadline");
+        assertThat(SearchIndex.also("What loses a lock").split(" ")).contains("lost", "losses");
+        assertThat(SearchIndex.also("Nothing of the kind")).isEmpty();
+    }
+
+    @Test
+    void code_hasColours_andOtherPagesNoScriptForThem() throws IOException {
+        assertThat(Files.readString(SITE.resolve("docs/plain-java.html"))).contains("highlight.min.js");
+        assertThat(Files.readString(SITE.resolve("docs/peers.html"))).doesNotContain("highlight.min.js");
+        assertThat(SITE.resolve("assets/highlight.min.js")).isNotEmptyFile();
     }
 
     @Test
@@ -81,14 +100,16 @@ class SiteTest {
     @Test
     void faults_areFound(@TempDir Path folder) throws IOException {
         Files.writeString(folder.resolve("index.html"), """
-                <a href="#here">good</a><p id="here"><a href="#nowhere">a</a><a href="none.html">b</a><a href="../out.html">c</a>
+                <a href="#here">good</a><p id="here"><b id="here"></b><a href="#nowhere">a</a><a href="none.html">b</a><a href="../out.html">c</a>
                 <a href="https://example.org/">good</a><script src="https://example.org/x.js"></script>
-                <img src="//example.org/x.png"><style>@import url(https://example.org/x.css)</style>
+                <img src="//example.org/x.png" alt="x"><img src="data:," alt=" "><style>@import url(https://example.org/x.css)</style>
                 """);
         Files.writeString(folder.resolve("x.css"), "a { background: url('https://example.org/x.png') }");
 
         assertThat(SiteLinks.faults(folder))
                 .containsExactlyInAnyOrder(
+                        "index.html has the id here twice",
+                        "index.html has a picture without a text: data:,",
                         "index.html links to #nowhere, which is not there",
                         "index.html links to none.html, which is not there",
                         "index.html links to ../out.html, which is not there",
