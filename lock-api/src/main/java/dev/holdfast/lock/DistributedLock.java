@@ -1,11 +1,16 @@
 package dev.holdfast.lock;
 
 import java.time.Duration;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.Lock;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A mutual-exclusion lock shared by all processes that use the same store and name. The read lock of a {@link
@@ -201,26 +206,12 @@ public interface DistributedLock extends Lock {
      * abandons the acquisition: its entries are removed from the server, and a grant that arrives later is released
      * immediately.
      *
+     * <p>{@link #executeAsync} closes the lease in every case; prefer it to stages of this future, which are easily wrong.
+     *
      * <p><b>Cancel this future, not one that depends on it.</b> As with every {@link CompletableFuture}, cancelling a stage
      * made by {@code thenApply}, {@code thenCompose} and so on does not cancel its source. The acquisition would continue,
-     * and the lease would be renewed without ever being closed. Cancel the future that this method returned, and close the
-     * lease in a stage that no other code can cancel:
-     *
-     * <pre>{@code
-     * CompletableFuture<Lease> lease = lock.acquireAsync(Duration.ofSeconds(30));
-     * CompletableFuture<String> result = new CompletableFuture<>();
-     * lease.thenAcceptAsync(held -> {
-     *     try (held) {
-     *         result.complete(work(held.token()));
-     *     }
-     * }, executor).whenComplete((nothing, failure) -> {
-     *     if (failure != null) {
-     *         result.completeExceptionally(failure);
-     *         lease.thenAcceptAsync(Lease::close);   // if the executor has rejected the task; otherwise it is closed already
-     *     }
-     * });
-     * result.whenComplete((value, failure) -> lease.cancel(false));   // nothing happens if it was granted
-     * }</pre>
+     * and the lease would be renewed without ever being closed. The same happens if an executor rejects a stage that would
+     * close the lease.
      *
      * <p>A thread that holds the lock, by {@code lock} or {@code acquire}, may call this method. If it then waits for the
      * future before it ends its hold, it deadlocks with itself. After five seconds one warning is logged with its name.
@@ -240,6 +231,83 @@ public interface DistributedLock extends Lock {
      * @throws LockClosedException if the client is closed
      */
     CompletableFuture<Lease> acquireAsync();
+
+    /**
+     * Runs work under a lease: acquires the lock as {@link #acquire(Duration)} does, runs the work on the calling thread, and
+     * closes the lease. If the work throws, that exception is thrown, and one of the release is added to it as suppressed.
+     *
+     * @param <T> the type of the result
+     * @param <E> the type of the work's checked exception
+     * @param timeout the maximum time to wait for the lock; zero sends one request
+     * @param work the work; gets the lease, and need not close it
+     * @return the result of the work
+     * @throws E if the work throws it
+     * @throws IllegalArgumentException if the timeout is negative
+     * @throws LockTimeoutException if the lock was held by others for the whole wait; the work did not run
+     * @throws InterruptedException if the thread is interrupted before or while waiting for the lock; the work did not run
+     * @throws IllegalStateException if this thread holds the lock by {@code lock} and the timeout is positive
+     * @throws LeaseLostException if the lease was lost before the work began or ended
+     * @throws LockUnavailableException as {@link #acquire(Duration)}; the work did not run
+     * @throws LockConfigurationException if the store refuses the request permanently; the work did not run
+     * @throws LockClosedException if the client is closed before the lock is acquired; the work did not run
+     */
+    default <T extends @Nullable Object, E extends Exception> T execute(Duration timeout, Work<T, E> work)
+            throws E, InterruptedException {
+        Objects.requireNonNull(work, "work must not be null");
+        try (Lease lease = acquire(timeout)) {
+            return work.run(lease);
+        }
+    }
+
+    /**
+     * Runs work under a lease without blocking a thread: acquires the lock as {@link #acquireAsync(Duration)} does, calls the work
+     * on the executor, and closes the lease when the stage that the work returned has completed. The lease is closed in every other
+     * case, too: if the executor rejects the work, if the work throws, or if the future is cancelled.
+     *
+     * <pre>{@code
+     * CompletableFuture<String> result = lock.executeAsync(
+     *         Duration.ofSeconds(30), executor, lease -> CompletableFuture.completedFuture(work(lease.token())));
+     * }</pre>
+     *
+     * <p>The future completes after the release. It fails with the exceptions of {@link #execute}, except {@link
+     * InterruptedException}, or with that of the executor. Cancelling it, or completing it in any other way, ends the wait for the
+     * lock; work that has begun is not stopped, and has the lock until its stage completes. A stage that never completes keeps the
+     * lock.
+     *
+     * @param <T> the type of the result
+     * @param timeout the maximum time to wait for the lock; zero sends one request
+     * @param executor calls the work, and closes the lease afterwards, which can block for {@link
+     *     LockClientOptions#requestTimeout()}; if it rejects that, the thread that completed the stage closes the lease
+     * @param work the work; gets the lease, and need not close it
+     * @return the future result of the work
+     * @throws IllegalArgumentException if the timeout is negative
+     * @throws LockClosedException if the client is closed
+     */
+    default <T extends @Nullable Object> CompletableFuture<T> executeAsync(
+            Duration timeout, Executor executor, Function<? super Lease, ? extends CompletionStage<T>> work) {
+        Objects.requireNonNull(executor, "executor must not be null");
+        Objects.requireNonNull(work, "work must not be null");
+        return LeasedWork.run(acquireAsync(timeout), executor, work);
+    }
+
+    /**
+     * Work under a lease.
+     *
+     * @param <T> the type of the result
+     * @param <E> the type of the checked exception; {@link RuntimeException} if there is none
+     */
+    @FunctionalInterface
+    interface Work<T extends @Nullable Object, E extends Exception> {
+
+        /**
+         * Does the work.
+         *
+         * @param lease the lease, which is closed after the work
+         * @return the result
+         * @throws E if the work fails
+         */
+        T run(Lease lease) throws E;
+    }
 
     /**
      * Returns a view of the calling thread's hold by {@code lock}, with its token, its validity and its loss. The view is

@@ -59,7 +59,7 @@ class SnippetsTest {
             abstract class Snippet {
                 static GuardedUpdate sell; static java.sql.Connection connection; static javax.sql.DataSource dataSource;
                 static LockClient client; static Lease lease; static RedisClient redisClient;
-                static CuratorFramework curator; static Client etcd; static ByteSequence key, value; static DistributedLock lock; static Runnable work;
+                static CuratorFramework curator; static Client etcd; static ByteSequence key, value; static DistributedLock lock; static Runnable work; static Executor executor;
                 static MeterRegistry registry; static java.util.function.Supplier<String> secret;
                 void run() throws Exception {
             %s

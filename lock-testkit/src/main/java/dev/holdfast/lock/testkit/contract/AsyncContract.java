@@ -176,4 +176,30 @@ public abstract class AsyncContract extends ClientGroup {
         }
         assertBecomesFree(name);
     }
+
+    @Test
+    @DisplayName("runs work under a lease, which ends with the work, whether the work succeeds or fails")
+    void executeAsync_workEnds_lockIsFree() throws Exception {
+        String name = newName();
+        DistributedLock lock = first().lock(name);
+        CompletableFuture<String> slow = new CompletableFuture<>();
+        CompletableFuture<Lease> begun = new CompletableFuture<>();
+        CompletableFuture<String> result = lock.executeAsync(PATIENCE, Runnable::run, lease -> {
+            begun.complete(lease);
+            return slow;
+        });
+        assertThat(Actor.result(begun).isValid()).isTrue();
+        assertThat(second().lock(name).tryLock()).isFalse();
+
+        slow.complete("done");
+        assertThat(Actor.result(result)).isEqualTo("done");
+        assertBecomesFree(name);
+
+        IllegalStateException wrong = new IllegalStateException("the work fails on purpose");
+        assertThat(Actor.failure(lock.executeAsync(PATIENCE, Runnable::run, lease -> {
+                    throw wrong;
+                })))
+                .isSameAs(wrong);
+        assertBecomesFree(name);
+    }
 }
