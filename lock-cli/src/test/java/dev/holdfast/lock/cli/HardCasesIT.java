@@ -2,6 +2,7 @@ package dev.holdfast.lock.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.lock.testkit.house.House;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -12,6 +13,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** Misuse of a command: odd names, missing dashes, readers that go away, signals at a bad moment. */
+@House("containers:signals")
 class HardCasesIT {
     private static RedisServer redis;
 

@@ -1,11 +1,13 @@
 package dev.holdfast.lock.etcd;
 
+import dev.holdfast.lock.testkit.house.House;
 import dev.holdfast.lock.testkit.support.ClosedEarly;
 import io.etcd.jetcd.Client;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** An application that closes its jetcd client before the lock client. */
+@House("middlebox:closed early")
 final class ClosedEarlyTest {
     @ParameterizedTest
     @ValueSource(booleans = {true, false})

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.etcd.internal.client.FreshClient;
+import dev.holdfast.lock.testkit.house.House;
 import dev.holdfast.lock.testkit.server.EtcdServer;
 import dev.holdfast.lock.testkit.server.network.Direction;
 import dev.holdfast.lock.testkit.server.network.FaultProxy;
@@ -15,6 +16,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
 /** A connection that was dropped without notice while the client was idle. */
+@House("middlebox:idle drops")
 final class EtcdIdleTest {
     private final AtomicLong idleNanos = new AtomicLong();
 

@@ -11,6 +11,7 @@ import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.testkit.house.House;
 import dev.holdfast.lock.testkit.server.EtcdServer;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
@@ -25,6 +26,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /** A node whose database has reached its quota refuses all that writes (alarm NOSPACE). */
+@House("servers:full")
 final class EtcdQuotaTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final int PIECE = 500_000;

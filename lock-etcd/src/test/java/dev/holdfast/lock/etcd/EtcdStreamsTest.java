@@ -10,6 +10,7 @@ import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.Permit;
+import dev.holdfast.lock.testkit.house.House;
 import dev.holdfast.lock.testkit.server.EtcdServer;
 import io.etcd.jetcd.Client;
 import java.time.Duration;
@@ -22,6 +23,7 @@ import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 
 /** Waiting does not use up the streams that a server or a proxy allows for a connection. */
+@House("middlebox:limits")
 final class EtcdStreamsTest {
     private static final int WAITS = 120;
     private static final Duration PATIENCE = Duration.ofMinutes(1);

@@ -2,6 +2,7 @@ package dev.holdfast.lock.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.lock.testkit.house.House;
 import java.io.File;
 import java.net.MalformedURLException;
 import java.net.URL;
@@ -15,6 +16,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Applications of one JVM, each with this library and its driver in a class loader of its own, as in a servlet container. */
+@House("process:class loaders")
 class ClassLoadersTest {
 
     @ParameterizedTest

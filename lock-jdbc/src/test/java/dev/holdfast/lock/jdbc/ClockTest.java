@@ -2,6 +2,7 @@ package dev.holdfast.lock.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.lock.testkit.house.House;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -12,6 +13,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** A client's clock may be an hour off: nothing here reads it, and no time but lengths is sent to the database. */
+@House("time:clocks")
 final class ClockTest {
     private static final Pattern WALL_CLOCK = Pattern.compile(
             "currentTimeMillis|Instant\\.now|Clock\\.system|LocalDateTime|ZonedDateTime|OffsetDateTime|new Date\\(|setTimestamp|setDate|setTime\\(");

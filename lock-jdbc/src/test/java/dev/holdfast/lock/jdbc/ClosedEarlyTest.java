@@ -8,6 +8,7 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.jdbc.internal.dialect.Db;
+import dev.holdfast.lock.testkit.house.House;
 import dev.holdfast.lock.testkit.support.ClosedEarly;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -20,6 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
 /** An application that closes its pool before the lock client, as a container without a declared dependency does. */
+@House("middlebox:closed early")
 final class ClosedEarlyTest {
     private static final String LINE = "its connection was closed before it, so 5 locks could not be released";
 

@@ -10,6 +10,7 @@ import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.jdbc.internal.dialect.Db;
 import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.testkit.house.House;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -18,6 +19,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** A pool keeps its connections to a server that a failover has made read-only. */
+@House("restores:failover")
 final class DemotedServerTest {
     @ParameterizedTest
     @EnumSource(JdbcStrategy.class)

@@ -16,6 +16,7 @@ import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
+import dev.holdfast.lock.testkit.house.House;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
@@ -25,6 +26,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** A row that another session has locked, such as a DBA's without a commit, costs the client no other lease. */
+@House("servers:by hand")
 final class LockedByHandTest {
     private static final Demand TWO_OF_FIVE = new Demand.Permits(2, 5);
 

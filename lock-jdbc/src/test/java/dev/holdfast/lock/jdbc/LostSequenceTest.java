@@ -8,12 +8,14 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.jdbc.internal.dialect.Db;
+import dev.holdfast.lock.testkit.house.House;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The table of strategy "unique index" without its sequence, or with one that starts again. */
+@House("restores:emptied")
 final class LostSequenceTest {
     private static final Pattern STATEMENT =
             Pattern.compile("((?:CREATE|ALTER) SEQUENCE (?:IF NOT EXISTS )?\\w+ (?:START|RESTART) WITH \\d+)");

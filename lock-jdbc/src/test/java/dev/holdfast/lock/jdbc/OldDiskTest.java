@@ -7,6 +7,7 @@ import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.testkit.house.House;
 import dev.holdfast.lock.testkit.server.PostgresServer;
 import dev.holdfast.lock.testkit.server.process.ServerEnvironment;
 import java.time.Duration;
@@ -17,6 +18,7 @@ import org.junit.jupiter.api.Test;
  * What a disk that does not sync leaves after a power cut: a database that starts again with files from before a grant. Its
  * holder learns of it; that tokens rise is not promised then.
  */
+@House("restores:older")
 final class OldDiskTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 

@@ -13,6 +13,7 @@ import dev.holdfast.lock.jdbc.internal.connection.BrokenConnections;
 import dev.holdfast.lock.jdbc.internal.connection.JdbcAddress;
 import dev.holdfast.lock.jdbc.internal.connection.JdbcUri;
 import dev.holdfast.lock.jdbc.internal.connection.ScriptedDatabase;
+import dev.holdfast.lock.testkit.house.House;
 import java.sql.Connection;
 import java.sql.Driver;
 import java.sql.DriverManager;
@@ -34,6 +35,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** What an address makes of a driver and of a pool. No server. */
+@House("servers:settings")
 final class OwnPoolSettingsTest {
     private static final Duration PATIENCE = Duration.ofSeconds(30);
 

@@ -8,6 +8,7 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.testkit.house.House;
 import dev.holdfast.lock.testkit.server.PgBouncerServer;
 import dev.holdfast.lock.testkit.server.PostgresServer;
 import java.sql.Connection;
@@ -29,6 +30,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.postgresql.PGConnection;
 
 /** Behind PgBouncer, which lends each transaction a connection that others use as well; the drivers have their defaults. */
+@House("middlebox:PgBouncer")
 final class PgBouncerTest {
     private static PostgresServer postgres;
     private static PgBouncerServer bouncer;

@@ -19,6 +19,7 @@ import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.support.Answers;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
+import dev.holdfast.lock.testkit.house.House;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -32,6 +33,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Locks work with common settings of a driver, a session or a database, or the message names the setting. */
+@House("servers:settings")
 final class SettingsMatrixTest {
     private static final int AT_ONCE = 4;
 

@@ -16,6 +16,7 @@ import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
+import dev.holdfast.lock.testkit.house.House;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.time.Duration;
@@ -35,6 +36,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Locks on a pool whose connections the application has all taken, and the threads of a client that waits much. */
+@House("middlebox:limits")
 final class SmallPoolTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 

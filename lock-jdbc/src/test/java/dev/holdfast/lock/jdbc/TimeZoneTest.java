@@ -10,6 +10,7 @@ import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.Permit;
 import dev.holdfast.lock.jdbc.internal.dialect.Db;
+import dev.holdfast.lock.testkit.house.House;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -23,6 +24,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The JVM, the sessions and the database's clock are in zones of their own. */
+@House("time:zones")
 final class TimeZoneTest {
     private static final TimeZone BEFORE = TimeZone.getDefault();
 

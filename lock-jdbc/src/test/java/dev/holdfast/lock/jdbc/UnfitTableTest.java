@@ -11,6 +11,7 @@ import dev.holdfast.lock.jdbc.internal.dialect.Db;
 import dev.holdfast.lock.jdbc.internal.dialect.LockTable;
 import dev.holdfast.lock.jdbc.internal.dialect.Schema;
 import dev.holdfast.lock.jdbc.internal.sql.TableName;
+import dev.holdfast.lock.testkit.house.House;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -23,6 +24,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** A table with the right name and columns, but of a kind that cannot keep a lock for one holder. */
+@House("servers:by hand")
 final class UnfitTableTest {
     private final String table = SharedDb.newTable();
 

@@ -3,12 +3,14 @@ package dev.holdfast.lock.memcached;
 import com.spotify.folsom.AsciiMemcacheClient;
 import com.spotify.folsom.ConnectFuture;
 import com.spotify.folsom.MemcacheClientBuilder;
+import dev.holdfast.lock.testkit.house.House;
 import dev.holdfast.lock.testkit.server.MemcachedServer;
 import dev.holdfast.lock.testkit.support.ClosedEarly;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** An application that ends its Folsom client before the lock client. */
+@House("middlebox:closed early")
 final class ClosedEarlyTest {
     @Test
     void folsom_closedBeforeTheLockClient() throws Exception {

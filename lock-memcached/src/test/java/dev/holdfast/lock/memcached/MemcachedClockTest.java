@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
+import dev.holdfast.lock.testkit.house.House;
 import dev.holdfast.lock.testkit.server.MemcachedServer;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -17,6 +18,7 @@ import org.junit.jupiter.api.Test;
  * after a whole second, and the clock advances by two. Items that were stored just before have then aged by two
  * seconds.
  */
+@House("time:clocks")
 final class MemcachedClockTest {
     private static final long LEASE_MILLIS = 1_000;
     private static final long LATE_MILLIS = 150;

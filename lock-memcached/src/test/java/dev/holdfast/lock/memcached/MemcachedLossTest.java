@@ -26,6 +26,7 @@ import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
+import dev.holdfast.lock.testkit.house.House;
 import dev.holdfast.lock.testkit.server.MemcachedServer;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -37,6 +38,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** The data that memcached loses, and the consequences that docs/memcached.md describes. */
+@House("restores:emptied")
 final class MemcachedLossTest {
     private static final Duration PATIENCE = Duration.ofMinutes(1);
     private static final Duration LEASE = Duration.ofSeconds(6);

@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.testkit.house.House;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import dev.holdfast.lock.testkit.server.network.Direction;
 import dev.holdfast.lock.testkit.server.network.FaultProxy;
@@ -18,6 +19,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** A router or firewall drops an idle connection without notice to either end; new connections work. */
+@House("middlebox:idle drops")
 final class RedisIdleConnectionTest {
     private static final Duration IDLE = Duration.ofMillis(2_200);
 

@@ -7,12 +7,14 @@ import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.testkit.house.House;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** What a disk that does not sync leaves after a power cut: a server that starts again with files from before a grant. */
+@House("restores:older")
 final class RedisOldDiskTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 

@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.testkit.house.House;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -16,6 +17,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** The server comes back without its data, or with those of an older snapshot, while clients hold locks and wait. */
+@House("restores:older")
 final class RedisRestoreTest {
     private static final int NAMES = 14;
     /** Shorter than the leases: the waiters get what the restored server has as free, and do not wait for the holder. */

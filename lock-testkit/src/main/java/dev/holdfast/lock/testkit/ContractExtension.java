@@ -3,6 +3,7 @@ package dev.holdfast.lock.testkit;
 import dev.holdfast.lock.testkit.fixture.ContractContext;
 import dev.holdfast.lock.testkit.fixture.Need;
 import dev.holdfast.lock.testkit.fixture.TestIf;
+import dev.holdfast.lock.testkit.house.HouseReport;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
@@ -29,6 +30,7 @@ final class ContractExtension
     public void beforeAll(ExtensionContext context) throws Exception {
         if (context.getTestInstance().orElse(null) instanceof LockContract contract) {
             contract.context().start();
+            HouseReport.fixture(contract.context().fixture().name());
             context.getStore(NAMESPACE).put(ContractContext.class, contract.context());
         }
     }
@@ -36,6 +38,7 @@ final class ContractExtension
     @Override
     public void afterAll(ExtensionContext context) throws Exception {
         if (context.getTestInstance().orElse(null) instanceof LockContract contract) {
+            HouseReport.fixture(null);
             contract.context().stop();
         }
     }

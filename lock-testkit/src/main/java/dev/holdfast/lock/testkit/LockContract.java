@@ -9,6 +9,7 @@ import dev.holdfast.lock.testkit.contract.EventSumsContract;
 import dev.holdfast.lock.testkit.contract.ExclusionContract;
 import dev.holdfast.lock.testkit.contract.FencingContract;
 import dev.holdfast.lock.testkit.contract.HoldLimitsContract;
+import dev.holdfast.lock.testkit.contract.HousesContract;
 import dev.holdfast.lock.testkit.contract.IdleContract;
 import dev.holdfast.lock.testkit.contract.ListenersContract;
 import dev.holdfast.lock.testkit.contract.MultiLockContract;
@@ -494,6 +495,17 @@ public abstract class LockContract {
     @Tag(ONCE_A_STORE)
     class Bystanders extends BystandersContract {
         Bystanders() {
+            super(context());
+        }
+    }
+
+    /** See {@link HousesContract}. */
+    @Nested
+    @Order(34)
+    @DisplayName("Houses")
+    @Tag(ONCE_A_STORE)
+    class Houses extends HousesContract {
+        Houses() {
             super(context());
         }
     }

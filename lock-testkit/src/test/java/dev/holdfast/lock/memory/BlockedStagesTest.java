@@ -6,6 +6,7 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.testkit.house.House;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -15,6 +16,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 /** Stages of users that block, although they should not. */
+@House("process:listeners")
 class BlockedStagesTest {
     private static final int BLOCKED = 20;
 

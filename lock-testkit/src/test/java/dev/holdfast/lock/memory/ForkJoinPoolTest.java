@@ -16,6 +16,7 @@ import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.testkit.fault.ForwardingBackend;
+import dev.holdfast.lock.testkit.house.House;
 import dev.holdfast.lock.testkit.support.Waits;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -36,6 +37,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 /** A thread of a ForkJoinPool that waits in this library must not run the pool's other tasks in the middle of the call. */
+@House("process:pools")
 class ForkJoinPoolTest {
     private static final int PARALLELISM = 3;
     private static final long ANSWER_MILLIS = 20;

@@ -6,6 +6,7 @@ import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.Renewal;
+import dev.holdfast.lock.testkit.house.House;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.time.Duration;
@@ -16,6 +17,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 /** A client's threads serve all callers, so they must not run as the user or tenant of the first one. */
+@House("process:inheritance")
 class InheritedThreadLocalsTest {
     private static final InheritableThreadLocal<String> TENANT = new InheritableThreadLocal<>();
 

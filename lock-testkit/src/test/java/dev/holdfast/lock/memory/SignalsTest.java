@@ -2,12 +2,14 @@ package dev.holdfast.lock.memory;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.lock.testkit.house.House;
 import dev.holdfast.lock.testkit.support.LogCapture;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** Callbacks run one after the other, whatever the one before did. */
+@House("process:signals")
 final class SignalsTest {
     private final Signals signals = new Signals();
     private final List<String> run = new ArrayList<>();

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.zookeeper;
 
+import dev.holdfast.lock.testkit.house.House;
 import dev.holdfast.lock.testkit.server.ZooKeeperServer;
 import dev.holdfast.lock.testkit.support.ClosedEarly;
 import org.apache.curator.framework.CuratorFramework;
@@ -8,6 +9,7 @@ import org.apache.curator.retry.RetryOneTime;
 import org.junit.jupiter.api.Test;
 
 /** An application closes its Curator framework before the lock client: the session ends with its locks. */
+@House("middlebox:closed early")
 final class ClosedEarlyTest {
     @Test
     void curator_closedBeforeTheLockClient() throws Exception {

@@ -113,6 +113,12 @@ public final class ZooKeeperFixture implements LockFixture {
                         .build());
     }
 
+    /** See docs/zookeeper.md: the losses are reported. */
+    @Override
+    public boolean outlivesDroppedConnections() {
+        return false;
+    }
+
     @Override
     public String name() {
         return "zookeeper " + version + ", " + (server.size() == 1 ? "standalone" : "ensemble of " + server.size())

@@ -1,11 +1,13 @@
 package dev.holdfast.broken;
 
 import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.memory.MemoryStore;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.OwnerId;
@@ -73,6 +75,37 @@ public final class BrokenBackends {
                 (grant, result) -> ThreadLocalRandom.current().nextInt(50) == 0
                         ? new RenewResult.Lost(LossReason.REVOKED, "made up")
                         : result);
+    }
+
+    /** Waiters ask again and again without a pause, though nothing has changed. */
+    public static LockBackend spinning(LockBackend backend) {
+        return new ForwardingBackend(backend) {
+            @Override
+            public BackendInfo info() {
+                return super.info().toBuilder()
+                        .pollMinMillis(1)
+                        .pollMaxMillis(1)
+                        .build();
+            }
+
+            @Override
+            public Subscription subscribe(Ticket ticket, Runnable onMaybeFree) {
+                return super.subscribe(ticket, () -> {});
+            }
+        };
+    }
+
+    /** Now and then, an attempt is answered as if the store could not be reached, which it is. */
+    public static LockBackend unavailableWithoutCause(LockBackend backend) {
+        return new ForwardingBackend(backend) {
+            @Override
+            public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+                return super.tryAcquire(request)
+                        .thenCompose(result -> ThreadLocalRandom.current().nextInt(20) == 0
+                                ? CompletableFuture.failedFuture(new LockUnavailableException("made up", null))
+                                : done(result));
+            }
+        };
     }
 
     private static List<RenewResult> renewed(List<Grant> grants) {

@@ -57,6 +57,7 @@ final class Mutants {
             Mutant.ofBackend("place kept by who does not wait", BrokenBackends::alwaysQueues, "BackendAttempts"),
             Mutant.ofBackend("watch after check", BrokenBackends::watchAfterCheck, "BackendQueues"),
             Mutant.ofBackend("latest waiter first", BrokenBackends::barging, "BackendQueues"),
+            Mutant.ofBackend("waiters that ask without a pause", BrokenBackends::spinning, "Houses"),
             // Tokens
             Mutant.ofBackend("token reset when idle", BrokenBackends::tokenReset, "BackendTokens"),
             Mutant.ofBackend("token of the same height", BrokenBackends::tokenShared, "BackendTokens"),

@@ -3,6 +3,7 @@ package dev.holdfast.examples.spring;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.holdfast.lock.testkit.house.House;
 import dev.holdfast.lock.testkit.server.PostgresServer;
 import java.io.IOException;
 import java.net.http.HttpResponse;
@@ -20,6 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Three processes of the application on one PostgreSQL, one of them processed ahead of time, two shut down. */
+@House("containers:rolling")
 class ThreeInstancesIT {
     private static final String LEADS = "this instance leads, token ";
 

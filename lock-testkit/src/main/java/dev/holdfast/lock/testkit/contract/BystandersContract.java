@@ -10,6 +10,8 @@ import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.Renewal;
 import dev.holdfast.lock.testkit.fixture.ContractContext;
+import dev.holdfast.lock.testkit.house.House;
+import dev.holdfast.lock.testkit.house.HouseReport;
 import dev.holdfast.lock.testkit.support.BlockedLog;
 import dev.holdfast.lock.testkit.support.Waits;
 import java.time.Duration;
@@ -42,6 +44,7 @@ public abstract class BystandersContract extends ClientGroup {
     }
 
     @Test
+    @House("scale:waiters")
     @DisplayName(
             "are kept while other names have a thousand waiters, blocked listeners, stages and logs, Errors and cancelled calls")
     void troubleOfOtherNames_costsNoLock() throws Exception {
@@ -82,6 +85,7 @@ public abstract class BystandersContract extends ClientGroup {
         }
         assertThat(lost.values()).as("losses").allMatch(LossReason.CLIENT_CLOSED::equals);
         assertThat(oldest).as("the longest time without a confirmed renewal").isLessThan(lease);
+        HouseReport.add(BYSTANDERS, 0, oldest, lease);
     }
 
     /** The greatest age that the confirmation of one of the leases reached. */

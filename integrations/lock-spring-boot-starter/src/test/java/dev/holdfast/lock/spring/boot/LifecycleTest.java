@@ -11,6 +11,7 @@ import dev.holdfast.lock.memory.MemoryStore;
 import dev.holdfast.lock.spring.Locked;
 import dev.holdfast.lock.spring.LockedJob;
 import dev.holdfast.lock.spring.OnBusy;
+import dev.holdfast.lock.testkit.house.House;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -35,6 +36,7 @@ import reactor.core.publisher.Mono;
 
 /** When the client is closed, and when it is not. */
 @ExtendWith(OutputCaptureExtension.class)
+@House("containers:contexts")
 class LifecycleTest {
     private final ApplicationContextRunner runner = new ApplicationContextRunner()
             .withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class, LockedAutoConfiguration.class))

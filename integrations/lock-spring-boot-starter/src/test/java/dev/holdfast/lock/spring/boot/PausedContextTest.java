@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.testkit.house.House;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterAll;
@@ -16,6 +17,7 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 /** Spring 7 pauses the context of a test class while that of another is used, and restarts it when it is used again. */
+@House("containers:contexts")
 class PausedContextTest {
     private static RedisServer server;
 

@@ -14,6 +14,7 @@ import dev.holdfast.lock.consul.internal.http.OwnHttpClient;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
+import dev.holdfast.lock.testkit.house.House;
 import dev.holdfast.lock.testkit.server.ConsulServer;
 import java.net.InetAddress;
 import java.net.Socket;
@@ -24,6 +25,7 @@ import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 
 /** An agent accepts 200 connections of a machine, which all its processes share. */
+@House("middlebox:limits")
 class ConnectionLimitTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final int LIMIT = 200;

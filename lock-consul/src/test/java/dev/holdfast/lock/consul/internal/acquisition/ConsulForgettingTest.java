@@ -9,10 +9,12 @@ import dev.holdfast.lock.consul.ConsulFixture;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
+import dev.holdfast.lock.testkit.house.House;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
 /** What an agent without a disk loses, such as {@code consul agent -dev}; see docs/consul.md. */
+@House("restores:emptied")
 final class ConsulForgettingTest {
 
     @Test

@@ -18,6 +18,7 @@ import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
+import dev.holdfast.lock.testkit.house.House;
 import dev.holdfast.lock.testkit.server.ConsulServer;
 import dev.holdfast.lock.testkit.server.process.SelfSignedCertificate;
 import dev.holdfast.lock.testkit.support.CanaryPassword;
@@ -43,6 +44,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Connecting by address: ACL tokens, TLS, and the application's own client. */
+@House("servers:rights")
 final class ConsulAccessTest {
     private static final Duration PATIENCE = Duration.ofMinutes(3);
     private static final String MANAGEMENT = "b1e7c0de-0000-4000-8000-0000000000aa";

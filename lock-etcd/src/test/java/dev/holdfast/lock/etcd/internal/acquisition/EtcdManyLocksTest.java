@@ -11,6 +11,7 @@ import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
+import dev.holdfast.lock.testkit.house.House;
 import io.etcd.jetcd.Client;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -29,6 +30,7 @@ import org.junit.jupiter.api.TestInstance;
 
 /** Very many locks at once, by a client with a namespace. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@House("scale:held")
 final class EtcdManyLocksTest {
     private static final long LEASE = 300_000;
     private static final long USUAL_LEASE = 15_000;

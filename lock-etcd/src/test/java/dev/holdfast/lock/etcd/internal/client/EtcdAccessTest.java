@@ -12,6 +12,7 @@ import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.etcd.EtcdLocks;
+import dev.holdfast.lock.testkit.house.House;
 import dev.holdfast.lock.testkit.server.EtcdServer;
 import dev.holdfast.lock.testkit.server.process.SelfSignedCertificate;
 import dev.holdfast.lock.testkit.support.CanaryPassword;
@@ -38,6 +39,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Connecting by address: users, permissions, TLS, and the application's own client. */
+@House("servers:rights")
 final class EtcdAccessTest {
     private static final String CANARY = "canary-7gJq";
     private static final int LEASE_SECONDS = 4;

@@ -192,8 +192,8 @@ public final class Connections implements AutoCloseable {
         }
         try {
             connection.close();
-        } catch (SQLException e) {
-            // It has ended already.
+        } catch (SQLException | RuntimeException e) {
+            // It has ended already. A pool behind a wrapper may log that, and the log may throw.
         }
     }
 

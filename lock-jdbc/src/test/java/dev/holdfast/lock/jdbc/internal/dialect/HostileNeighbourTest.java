@@ -26,6 +26,7 @@ import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.testkit.house.House;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -46,6 +47,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * Another role of the same database may create objects in {@code public} and gives the names of built-in functions, operators and
  * types to its own code. The application's role looks there first, and has the documented rights only. None of that code runs.
  */
+@House("servers:settings")
 final class HostileNeighbourTest {
     private static final String DATABASE = "shared_with_a_neighbour";
     private static final Duration PATIENCE = Duration.ofMinutes(2);

@@ -27,6 +27,7 @@ import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
+import dev.holdfast.lock.testkit.house.House;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -41,6 +42,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** A user with the documented rights on one table can lock; one without them gets a message that names the missing right. */
+@House("servers:rights")
 final class LeastPrivilegeTest {
     private static final Duration PATIENCE = Duration.ofMinutes(1);
 

@@ -26,6 +26,7 @@ import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Ticket;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
+import dev.holdfast.lock.testkit.house.House;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import dev.holdfast.lock.testkit.server.process.SelfSignedCertificate;
 import dev.holdfast.lock.testkit.support.CanaryPassword;
@@ -51,6 +52,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Passwords, permissions, encryption, and whose client is closed. */
+@House("servers:rights")
 final class RedisAccessTest {
     private static final Duration TIMEOUT = Duration.ofSeconds(3);
     private static final String CANARY = "canary-5ecret";

@@ -13,6 +13,7 @@ import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.Permit;
+import dev.holdfast.lock.testkit.house.House;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import java.io.IOException;
 import java.time.Duration;
@@ -21,6 +22,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /** A server that has used its {@code maxmemory}. */
+@House("servers:full")
 final class RedisMemoryTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 

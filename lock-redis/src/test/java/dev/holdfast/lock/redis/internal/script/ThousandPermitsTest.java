@@ -2,6 +2,7 @@ package dev.holdfast.lock.redis.internal.script;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.lock.testkit.house.House;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -20,6 +21,7 @@ import org.junit.jupiter.api.TestInstance;
 
 /** What the server does for a lock of which 1,000 permits are held. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@House("scale:permits")
 final class ThousandPermitsTest {
     private static final int PERMITS = 1_000;
     private static final int MAX_MICROS = 5_000;

@@ -19,6 +19,7 @@ import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
+import dev.holdfast.lock.testkit.house.House;
 import dev.holdfast.lock.testkit.server.network.Direction;
 import dev.holdfast.lock.testkit.server.network.FaultProxy;
 import dev.holdfast.lock.testkit.support.CanaryPassword;
@@ -58,6 +59,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Addresses, identities, permissions, and the user's own framework. */
+@House("servers:rights")
 class ZooKeeperAccessTest {
 
     private static final String CANARY = "canary%2B1";

@@ -10,6 +10,7 @@ import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.engine.LockEngine;
+import dev.holdfast.lock.testkit.house.House;
 import dev.holdfast.lock.zookeeper.RecordingListener;
 import dev.holdfast.lock.zookeeper.ZooKeeperFixture;
 import dev.holdfast.lock.zookeeper.internal.queue.ZooKeeperLockBackend;
@@ -21,6 +22,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 /** A name whose children do not fit into a packet, and the other locks of the same session. */
+@House("servers:full")
 class ZooKeeperPoisonedNameTest {
 
     @Test

@@ -1,13 +1,13 @@
-package dev.holdfast.lock.memory;
+package dev.holdfast.lock.testkit.house;
 
-import dev.holdfast.lock.text.BackgroundLog;
+import dev.holdfast.lock.engine.LockEngine;
 import java.io.OutputStream;
 import java.io.PrintStream;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** A log that blocks or throws at each line; in tests the log is the standard error. For one test at a time. */
-final class HostileLog extends PrintStream {
+public final class HostileLog extends PrintStream {
     private final PrintStream before = System.err;
     private final CountDownLatch end = new CountDownLatch(1);
     private final AtomicInteger lines = new AtomicInteger();
@@ -19,11 +19,21 @@ final class HostileLog extends PrintStream {
         System.setErr(this);
     }
 
-    static HostileLog blocking() {
+    /**
+     * Begins to block each thread that writes a line, until this is closed.
+     *
+     * @return the log
+     */
+    public static HostileLog blocking() {
         return new HostileLog(true);
     }
 
-    static HostileLog throwing() {
+    /**
+     * Begins to throw at each line.
+     *
+     * @return the log
+     */
+    public static HostileLog throwing() {
         return new HostileLog(false);
     }
 
@@ -40,15 +50,20 @@ final class HostileLog extends PrintStream {
         }
     }
 
-    /** The number of lines that were to be written. */
-    int lines() {
+    /**
+     * Returns how many lines were to be written.
+     *
+     * @return the number
+     */
+    public int lines() {
         return lines.get();
     }
 
+    /** Ends it. */
     @Override
     public void close() {
         end.countDown();
-        BackgroundLog.flush(10_000);
+        LockEngine.flushLog(10_000);
         System.setErr(before);
     }
 }
