@@ -5,8 +5,11 @@ import dev.holdfast.lock.Lease
 import dev.holdfast.lock.LeaseLostException
 import dev.holdfast.lock.LockTimeoutException
 import dev.holdfast.lock.LossReason
+import dev.holdfast.lock.MultiLease
+import dev.holdfast.lock.MultiLock
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.CompletionException
+import java.util.concurrent.CompletionStage
 import kotlin.coroutines.AbstractCoroutineContextElement
 import kotlin.coroutines.CoroutineContext
 import kotlin.coroutines.EmptyCoroutineContext
@@ -22,13 +25,13 @@ import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.suspendCancellableCoroutine
 import kotlinx.coroutines.withContext
 
-/** The locks that a coroutine and its parents hold by functions of this package. */
-private class HeldLocks(val locks: List<DistributedLock>) : AbstractCoroutineContextElement(HeldLocks) {
+/** The locks and sets of locks that a coroutine and its parents hold by functions of this package. */
+private class HeldLocks(val locks: List<Any>) : AbstractCoroutineContextElement(HeldLocks) {
     companion object Key : CoroutineContext.Key<HeldLocks>
 }
 
 /** The block that waits for a lock of its own coroutine would wait for ever. */
-internal suspend fun refuseReentry(lock: DistributedLock, name: String) {
+internal suspend fun refuseReentry(lock: Any, name: String) {
     check(coroutineContext[HeldLocks]?.locks?.contains(lock) != true) {
         "lock '$name': this coroutine or a parent of it holds the lock already, and a lease does not re-enter; " +
             "pass the lease on, or acquire the lock outside of the block"
@@ -39,7 +42,7 @@ internal suspend fun refuseReentry(lock: DistributedLock, name: String) {
 internal fun Duration.toJava(): java.time.Duration = toJavaDuration()
 
 /** Waits for an acquisition. If the coroutine is cancelled, the acquisition is abandoned; if it was granted meanwhile, it is released. */
-internal suspend fun <L : Lease> acquired(acquire: () -> CompletableFuture<L>): L {
+internal suspend fun <L : AutoCloseable> acquired(acquire: () -> CompletableFuture<L>): L {
     val future = acquire()
     return suspendCancellableCoroutine { waiting ->
         future.whenComplete { lease, failure ->
@@ -54,7 +57,7 @@ internal suspend fun <L : Lease> acquired(acquire: () -> CompletableFuture<L>): 
 }
 
 /** Returns null if another holder has the lock; only the acquisition is asked, not what runs later. */
-internal suspend fun <L : Lease> acquiredOrNull(acquire: () -> CompletableFuture<L>): L? =
+internal suspend fun <L : AutoCloseable> acquiredOrNull(acquire: () -> CompletableFuture<L>): L? =
     try {
         acquired(acquire)
     } catch (_: LockTimeoutException) {
@@ -65,7 +68,7 @@ private fun unwrapped(failure: Throwable): Throwable =
     if (failure is CompletionException) failure.cause ?: failure else failure
 
 /** A release waits for the store's answer, which must not hold up the thread that cancelled. */
-private fun releaseInBackground(lease: Lease) {
+private fun releaseInBackground(lease: AutoCloseable) {
     Dispatchers.IO.dispatch(EmptyCoroutineContext) { runCatching { lease.close() } }
 }
 
@@ -75,12 +78,27 @@ internal suspend fun <L : Lease, T> holding(
     lease: L,
     stopOnLoss: Boolean,
     block: suspend (L) -> T,
+): T = holding(lock, lease, if (stopOnLoss) lease.lost().thenApply { lostDuringBlock(lease, it) } else null, block)
+
+/** The same for several leases as one. */
+internal suspend fun <T> holding(
+    locks: MultiLock,
+    leases: MultiLease,
+    stopOnLoss: Boolean,
+    block: suspend (MultiLease) -> T,
+): T = holding(locks, leases, if (stopOnLoss) leases.lost().thenApply { lostDuringBlock(leases, it) } else null, block)
+
+private suspend fun <L : AutoCloseable, T> holding(
+    lock: Any?,
+    lease: L,
+    lost: CompletionStage<LeaseLostException>?,
+    block: suspend (L) -> T,
 ): T {
     var failure: Throwable? = null
     try {
         val held = coroutineContext[HeldLocks]?.locks.orEmpty()
         val context = if (lock == null) EmptyCoroutineContext else HeldLocks(held + lock)
-        return withContext(context) { if (stopOnLoss) stoppedByLoss(lease, block) else block(lease) }
+        return withContext(context) { if (lost != null) stoppedByLoss(lease, lost, block) else block(lease) }
     } catch (thrown: Throwable) {
         failure = thrown
         throw thrown
@@ -89,10 +107,14 @@ internal suspend fun <L : Lease, T> holding(
     }
 }
 
-private suspend fun <L : Lease, T> stoppedByLoss(lease: L, block: suspend (L) -> T): T = coroutineScope {
+private suspend fun <L : AutoCloseable, T> stoppedByLoss(
+    lease: L,
+    lost: CompletionStage<LeaseLostException>,
+    block: suspend (L) -> T,
+): T = coroutineScope {
     // A child that fails cancels the block at once, on the thread that reports the loss.
     val loss = CompletableDeferred<Unit>(coroutineContext[Job])
-    lease.lost().thenAccept { reason -> loss.completeExceptionally(lostDuringBlock(lease, reason)) }
+    lost.thenAccept { exception -> loss.completeExceptionally(exception) }
     try {
         block(lease)
     } finally {
@@ -100,16 +122,22 @@ private suspend fun <L : Lease, T> stoppedByLoss(lease: L, block: suspend (L) ->
     }
 }
 
+private fun lostDuringBlock(leases: MultiLease, loss: MultiLease.Loss): LeaseLostException =
+    lostDuringBlock(loss.name(), leases.token(loss.name()), loss.reason())
+
 private fun lostDuringBlock(lease: Lease, reason: LossReason): LeaseLostException =
+    lostDuringBlock(lease.name(), lease.token(), reason)
+
+private fun lostDuringBlock(name: String, token: Long, reason: LossReason): LeaseLostException =
     LeaseLostException(
-        "lock '${lease.name()}' (token ${lease.token()}): the lease was lost while its block ran ($reason); " +
+        "lock '$name' (token $token): the lease was lost while its block ran ($reason); " +
             "the block was cancelled; check what it has written, or let the resource check the token",
         reason,
-        lease.token(),
+        token,
         null,
     )
 
-private suspend fun release(lease: Lease, failure: Throwable?) {
+private suspend fun release(lease: AutoCloseable, failure: Throwable?) {
     try {
         withContext(NonCancellable + Dispatchers.IO) { lease.close() }
     } catch (atClose: Throwable) {

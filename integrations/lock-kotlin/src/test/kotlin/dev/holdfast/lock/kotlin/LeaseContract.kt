@@ -212,6 +212,35 @@ abstract class LeaseContract {
     }
 
     @Test
+    @DisplayName("Several locks are held for the time of the block, and none is left after a busy one or a cancellation")
+    fun severalLocks_areHeldAsOne() = runTest {
+        val both = client.lockAll("several/a", "several/b")
+        both.withLease(10.seconds) { leases ->
+            assertThat(leases.token("several/a")).isPositive()
+            assertThat(other.lock("several/b").tryAcquire()).isEmpty()
+            assertThat(failure { both.withLease(10.seconds) { } })
+                .isInstanceOf(IllegalStateException::class.java)
+                .hasMessageContaining("several/a, several/b")
+        }
+        val held = other.lock("several/b").acquire()
+        assertThat(both.tryWithLease { "ran" }).isNull()
+        assertThat(failure { both.withLease(50.milliseconds) { } }).isInstanceOf(LockTimeoutException::class.java)
+        val waiting = launch { both.withLease(Duration.INFINITE) { } }
+        while (other.lock("several/a").tryAcquire().map { it.close() }.isPresent) delay(10.milliseconds)
+        waiting.cancelAndJoin()
+        checkNotNull(acquireSoon("several/a")) { "left behind by the cancelled wait" }
+        held.close()
+        assertThat(both.tryWithLease { "ran" }).isEqualTo("ran")
+    }
+
+    @Test
+    @DisplayName("The loss of one of several leases cancels the block")
+    fun oneOfSeveralIsLost_cancelsTheBlock() = runTest {
+        val thrown = failure { client.lockAll(listOf("all/a", "all/b"), SHORT).withLease(10.seconds) { awaitCancellation() } }
+        assertThat(thrown).isInstanceOf(LeaseLostException::class.java).hasMessageContaining("lock 'all/")
+    }
+
+    @Test
     @DisplayName("Hundreds of coroutines on one thread wait without blocking it, one after the other")
     fun waiters_blockNoThread() {
         val inside = AtomicInteger()
