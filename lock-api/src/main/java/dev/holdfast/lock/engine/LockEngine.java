@@ -9,7 +9,7 @@ import dev.holdfast.lock.engine.internal.runtime.EngineRuntime;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.LockName;
-import dev.holdfast.lock.text.BackgroundLog;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 
 /** Creates a {@link LockClient} on a {@link LockBackend}. */
 public final class LockEngine {

@@ -7,7 +7,7 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClosedException;
-import dev.holdfast.lock.text.BackgroundLog;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import dev.holdfast.lock.text.Printable;
 import java.time.Duration;
 import java.util.Optional;

@@ -1,6 +1,6 @@
 package dev.holdfast.lock.recipe;
 
-import dev.holdfast.lock.text.BackgroundLog;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;

@@ -44,6 +44,7 @@ import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
 import dev.holdfast.lock.spi.support.Answers;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
@@ -58,12 +59,10 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** The lock backend on etcd: see {@link QueueProtocol}, {@link SharedLeasePool} and {@link EtcdAcquisition}. */
 final class EtcdLockBackend implements LockBackend {
-    private static final Logger LOG = LoggerFactory.getLogger(EtcdLockBackend.class);
+    private static final BackgroundLog LOG = BackgroundLog.of(EtcdLockBackend.class);
     private static final long MAX_CLOSE_MILLIS = 2_000;
     /** Time limit of removals after a loss and of revocations at a close; no caller waits for them. */
     private static final long LATE_MILLIS = 3_000;

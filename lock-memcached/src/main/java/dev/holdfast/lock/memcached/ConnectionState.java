@@ -3,6 +3,7 @@ package dev.holdfast.lock.memcached;
 import com.spotify.folsom.MemcacheAuthenticationException;
 import com.spotify.folsom.guava.HostAndPort;
 import com.spotify.folsom.reconnect.ReconnectionListener;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import dev.holdfast.lock.spi.support.FailureTranslator;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -10,15 +11,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The state of the connection as the client reports it, for messages and for the caller that waits for the first
  * connection. Thread-safe.
  */
 final class ConnectionState implements ReconnectionListener {
-    private static final Logger log = LoggerFactory.getLogger(ConnectionState.class);
+    private static final BackgroundLog log = BackgroundLog.of(ConnectionState.class);
 
     private final CompletableFuture<Void> first = new CompletableFuture<>();
     private volatile @Nullable Throwable lastFailure;

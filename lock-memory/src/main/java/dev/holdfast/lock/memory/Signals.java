@@ -1,17 +1,16 @@
 package dev.holdfast.lock.memory;
 
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Runs callbacks one after the other, outside any lock, on the thread that delivers them. A callback that leads to another one
  * (signal, attempt, grant, release, signal …) does not nest: the stack stays flat.
  */
 final class Signals {
-    private static final Logger LOG = LoggerFactory.getLogger(Signals.class);
+    private static final BackgroundLog LOG = BackgroundLog.of(Signals.class);
 
     private final Queue<Runnable> pending = new ConcurrentLinkedQueue<>();
     private final AtomicInteger undelivered = new AtomicInteger();

@@ -3,10 +3,12 @@ package dev.holdfast.lock.testkit.contract;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.Demand;
+import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockListener;
+import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.Renewal;
 import dev.holdfast.lock.testkit.fixture.ContractContext;
@@ -109,6 +111,7 @@ public abstract class BystandersContract extends ClientGroup {
         final LockClient client;
         final Duration lease;
         final CountDownLatch end = new CountDownLatch(1);
+        final CountDownLatch interrupted = new CountDownLatch(1);
         final BlockedLog log = new BlockedLog();
         final List<Lease> others = new ArrayList<>();
         final List<Crowd> crowds = new ArrayList<>();
@@ -131,6 +134,8 @@ public abstract class BystandersContract extends ClientGroup {
             Lease doomed = client.lock(newName(), leaseOf(lease, Renewal.NONE)).acquire();
             doomed.lost().thenAccept(this::block);
 
+            startThreadWhoseInterruptBlocks();
+
             others.add(second().lock(busy).acquire());
             crowds.add(new Crowd(WAITERS, client.lock(busy)::acquireAsync));
             if (fixture().demands().contains(Demand.Kind.SHARED)) {
@@ -146,6 +151,30 @@ public abstract class BystandersContract extends ClientGroup {
                         wait -> client.semaphore(name, 1).acquireAsync(1, wait)));
             }
             Waits.until("the log blocks", () -> log.blocked() > 0);
+        }
+
+        /** Its lease is lost, which the client reports by an interrupt. */
+        private void startThreadWhoseInterruptBlocks() {
+            DistributedLock lock = client.lock(
+                    newName(),
+                    LockOptions.builder()
+                            .lease(lease)
+                            .renewal(Renewal.NONE)
+                            .interruptOnLoss(true)
+                            .build());
+            Runnable held = () -> {
+                lock.lock();
+                block(lock);
+            };
+            Thread thread = new Thread(held, "thread whose interrupt blocks") {
+                @Override
+                public void interrupt() {
+                    interrupted.countDown();
+                    block(lock);
+                }
+            };
+            thread.setDaemon(true);
+            thread.start();
         }
 
         /** Runs a stage on a thread of the client. */
@@ -167,6 +196,9 @@ public abstract class BystandersContract extends ClientGroup {
                     awaitAll(wave);
                 }
             }
+            assertThat(interrupted.getCount())
+                    .as("interrupts that are still to come")
+                    .isZero();
             List<CompletableFuture<? extends Lease>> served = wave(crowds.get(0), PATIENCE);
             others.remove(0).close();
             awaitAll(served);

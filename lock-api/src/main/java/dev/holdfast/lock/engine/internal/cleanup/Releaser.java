@@ -12,7 +12,7 @@ import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.spi.ReleaseResult;
-import dev.holdfast.lock.text.BackgroundLog;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;

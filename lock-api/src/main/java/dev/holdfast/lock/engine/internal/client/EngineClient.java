@@ -24,7 +24,7 @@ import dev.holdfast.lock.recipe.Recipes;
 import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.LockName;
-import dev.holdfast.lock.text.BackgroundLog;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import java.util.Collection;
 import java.util.List;
 import java.util.Objects;

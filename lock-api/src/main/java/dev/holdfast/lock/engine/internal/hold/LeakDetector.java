@@ -3,7 +3,7 @@ package dev.holdfast.lock.engine.internal.hold;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.engine.internal.runtime.Housekeeper;
 import dev.holdfast.lock.spi.LockName;
-import dev.holdfast.lock.text.BackgroundLog;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import java.lang.ref.PhantomReference;
 import java.lang.ref.Reference;
 import java.lang.ref.ReferenceQueue;

@@ -3,7 +3,7 @@ package dev.holdfast.lock.engine.internal.hold;
 import dev.holdfast.lock.engine.internal.runtime.Durations;
 import dev.holdfast.lock.engine.internal.runtime.Timer;
 import dev.holdfast.lock.engine.internal.runtime.Warnings;
-import dev.holdfast.lock.text.BackgroundLog;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import org.jspecify.annotations.Nullable;
 
 /** Logs the losses of a client: one line for the first, and one summary of those within some seconds after it. */

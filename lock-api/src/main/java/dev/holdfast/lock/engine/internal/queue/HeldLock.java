@@ -291,9 +291,20 @@ public final class HeldLock implements RenewalListener {
         if (owner != null) {
             losses.add(hold);
             if (hold.interruptOnLoss && reason != LossReason.CLIENT_CLOSED) {
-                hold.interruptedByLoss = !owner.isInterrupted(); // an earlier interrupt must not be taken back
-                owner.interrupt(); // within the transition, so that the thread still has its hold
+                mutex().afterUnlock(() ->
+                        engine().runtime().losses().execute(() -> mutex().run(() -> interrupt(hold, owner))));
             }
+        }
+    }
+
+    /**
+     * Interrupts the owner of a lost hold, unless it has ended the hold meanwhile. Not on a thread that renews: an interrupt runs
+     * code of the thread's class, and closes the channel in which it waits. A transition, so that the hold does not end between.
+     */
+    private static void interrupt(Hold hold, Thread owner) {
+        if (hold.hasHolds()) {
+            hold.interruptedByLoss = !owner.isInterrupted(); // an earlier interrupt must not be taken back
+            owner.interrupt();
         }
     }
 

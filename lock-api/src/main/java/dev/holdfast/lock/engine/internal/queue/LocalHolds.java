@@ -11,7 +11,7 @@ import dev.holdfast.lock.engine.internal.runtime.Failures;
 import dev.holdfast.lock.engine.internal.runtime.StateMutex;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.ReleaseResult;
-import dev.holdfast.lock.text.BackgroundLog;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 

@@ -3,7 +3,7 @@ package dev.holdfast.lock.engine.internal.queue;
 import dev.holdfast.lock.engine.internal.hold.Hold;
 import dev.holdfast.lock.engine.internal.runtime.Durations;
 import dev.holdfast.lock.spi.LockName;
-import dev.holdfast.lock.text.BackgroundLog;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 
 /**
  * Warns about a thread that waits for its own hold: for a lease that it acquired and that is still open, or asynchronously for

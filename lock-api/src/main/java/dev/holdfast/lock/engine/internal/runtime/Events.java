@@ -1,7 +1,7 @@
 package dev.holdfast.lock.engine.internal.runtime;
 
 import dev.holdfast.lock.LockListener;
-import dev.holdfast.lock.text.BackgroundLog;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executor;

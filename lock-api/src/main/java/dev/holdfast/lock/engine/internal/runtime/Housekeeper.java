@@ -1,7 +1,7 @@
 package dev.holdfast.lock.engine.internal.runtime;
 
 import dev.holdfast.lock.spi.Subscription;
-import dev.holdfast.lock.text.BackgroundLog;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongUnaryOperator;

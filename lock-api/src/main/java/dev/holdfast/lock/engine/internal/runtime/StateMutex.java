@@ -1,7 +1,7 @@
 package dev.holdfast.lock.engine.internal.runtime;
 
 import dev.holdfast.lock.engine.internal.queue.LockEntry;
-import dev.holdfast.lock.text.BackgroundLog;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Objects;

@@ -111,6 +111,7 @@ class HoldEndsTest {
                 "n", LockOptions.builder().interruptOnLoss(true).build());
         lock.lock();
         virtual.client.entries().lost(virtual.grantHere("n"), LossReason.REVOKED, "on purpose");
+        virtual.pass(Virtual.SECOND);
         assertThat(Thread.currentThread().isInterrupted()).isTrue();
 
         assertThatThrownBy(lock::unlock).isInstanceOf(LeaseLostException.class);
@@ -203,6 +204,7 @@ class HoldEndsTest {
         lock.lock();
         lock.lock();
         virtual.client.entries().lost(virtual.grantHere("n"), LossReason.REVOKED, "on purpose");
+        virtual.pass(Virtual.SECOND);
 
         assertThatThrownBy(lock::unlock).isInstanceOf(LeaseLostException.class);
         assertThat(Thread.currentThread().isInterrupted()).isTrue();
@@ -328,5 +330,17 @@ class HoldEndsTest {
         assertThat(backend.attempted).hasSize(2);
         answers.get(1).complete(ReleaseResult.RELEASED);
         assertThat(client.isIdle()).isTrue();
+    }
+
+    @Test
+    void interruptOfALoss_doesNotComeAfterTheHoldHasEnded() {
+        Virtual virtual = new Virtual();
+        DistributedLock lock = virtual.client.lock(
+                "n", LockOptions.builder().interruptOnLoss(true).build());
+        lock.lock();
+        virtual.client.entries().lost(virtual.grantHere("n"), LossReason.REVOKED, "on purpose");
+        assertThatThrownBy(lock::unlock).isInstanceOf(LeaseLostException.class);
+        virtual.pass(Virtual.SECOND);
+        assertThat(Thread.interrupted()).as("a stray interrupt").isFalse();
     }
 }

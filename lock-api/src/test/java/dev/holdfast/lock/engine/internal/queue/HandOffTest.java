@@ -271,6 +271,7 @@ class HandOffTest {
         assertThat(first.token()).isEqualTo(1024);
         assertThat(first).hasToString("Lease[n, token 1024, RELEASED]");
         virtual.client.entries().lost(own.heldGrant.grant, LossReason.REVOKED, "on purpose");
+        virtual.pass(Virtual.SECOND);
         assertThat(Thread.interrupted()).as("as requested").isTrue();
     }
 }

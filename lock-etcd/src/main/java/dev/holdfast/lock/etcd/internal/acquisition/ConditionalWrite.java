@@ -8,6 +8,7 @@ import dev.holdfast.lock.etcd.internal.client.EtcdKeys;
 import dev.holdfast.lock.etcd.internal.client.EtcdValue;
 import dev.holdfast.lock.etcd.internal.client.StoreHistory;
 import dev.holdfast.lock.etcd.internal.permit.PermitSlots;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import dev.holdfast.lock.spi.support.FailureTranslator;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
@@ -20,8 +21,6 @@ import io.etcd.jetcd.options.GetOption;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The only way in which this client writes an acquisition's key, for an attempt, for the confirmation of a grant and
@@ -67,7 +66,7 @@ import org.slf4j.LoggerFactory;
  * jepsen.io/analyses/etcd-3.4.3.
  */
 public record ConditionalWrite(EtcdCalls calls, EtcdKeys keys, SharedLeasePool leases) {
-    private static final Logger LOG = LoggerFactory.getLogger(ConditionalWrite.class);
+    private static final BackgroundLog LOG = BackgroundLog.of(ConditionalWrite.class);
     private static final GetOption KEY_ONLY =
             GetOption.builder().withKeysOnly(true).build();
 

@@ -3,6 +3,7 @@ package dev.holdfast.lock.etcd.internal.acquisition;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.etcd.internal.client.EtcdCalls;
 import dev.holdfast.lock.etcd.internal.client.EtcdFailures;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -12,8 +13,6 @@ import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The leases of one client: one for each TTL, granted on first use. A lease is renewed with its grants, by a task while
@@ -31,7 +30,7 @@ public final class SharedLeasePool {
     /** etcd's minimum with its default election timeout: 1.5 times that, rounded up to seconds. */
     static final long MIN_TTL_SECONDS = 2;
 
-    private static final Logger LOG = LoggerFactory.getLogger(SharedLeasePool.class);
+    private static final BackgroundLog LOG = BackgroundLog.of(SharedLeasePool.class);
 
     private final EtcdCalls calls;
     private final BiConsumer<LeaseMember, String> onGone;

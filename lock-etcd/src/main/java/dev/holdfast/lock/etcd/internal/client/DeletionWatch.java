@@ -1,6 +1,7 @@
 package dev.holdfast.lock.etcd.internal.client;
 
 import dev.holdfast.lock.spi.Subscription;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import io.etcd.jetcd.Watch;
 import io.etcd.jetcd.options.WatchOption;
 import io.etcd.jetcd.watch.WatchResponse;
@@ -12,8 +13,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Watches for deletions that may free the lock for a waiter: of one key, or in a range of keys, that was read at a
@@ -32,7 +31,7 @@ import org.slf4j.LoggerFactory;
  * Events come without that lock and are handled at once.
  */
 public final class DeletionWatch implements Subscription {
-    private static final Logger LOG = LoggerFactory.getLogger(DeletionWatch.class);
+    private static final BackgroundLog LOG = BackgroundLog.of(DeletionWatch.class);
     private static final long FIRST_PAUSE_MILLIS = 50;
     private static final long MAX_PAUSE_MILLIS = 2_000;
     private static final long READ_TIMEOUT_MILLIS = 3_000;

@@ -15,6 +15,7 @@ import dev.holdfast.lock.etcd.internal.client.EtcdFailures;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
 import io.etcd.jetcd.op.Cmp;
@@ -25,8 +26,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Executes attempts. An attempt is a {@link ConditionalWrite} if something may have changed for the acquisition, else a
@@ -51,7 +50,7 @@ public record EtcdAttempts(
     private static final int AT_ONCE = 4;
     private static final long FIRST_PAUSE_MILLIS = 10;
     private static final int MAX_DOUBLINGS = 6;
-    private static final Logger LOG = LoggerFactory.getLogger(EtcdAttempts.class);
+    private static final BackgroundLog LOG = BackgroundLog.of(EtcdAttempts.class);
 
     /**
      * Executes one attempt; {@code again}: whether it may be repeated on another lease if etcd has lost the first one.

@@ -11,6 +11,7 @@ import dev.holdfast.lock.etcd.internal.client.EtcdFailures;
 import dev.holdfast.lock.etcd.internal.client.EtcdKeys;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.options.GetOption;
 import java.util.ArrayList;
@@ -26,8 +27,6 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Renews grants. Each distinct lease takes one keep-alive and one request for its keys in parallel, however many locks
@@ -39,7 +38,7 @@ import org.slf4j.LoggerFactory;
  * answer, both leases are renewed, and the reported validity is that of the lease that ends first ({@link ConditionalWrite}, 3).
  */
 public final class EtcdRenewal {
-    private static final Logger LOG = LoggerFactory.getLogger(EtcdRenewal.class);
+    private static final BackgroundLog LOG = BackgroundLog.of(EtcdRenewal.class);
 
     /** After this number of unanswered key requests in a row, the keys on the lease are uncertain. */
     private static final int UNREAD_IN_A_ROW = 2;

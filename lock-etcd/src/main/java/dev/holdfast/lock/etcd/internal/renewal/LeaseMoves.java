@@ -8,13 +8,12 @@ import dev.holdfast.lock.etcd.internal.client.CallLimit;
 import dev.holdfast.lock.etcd.internal.client.Deadline;
 import dev.holdfast.lock.etcd.internal.client.EtcdCalls;
 import dev.holdfast.lock.etcd.internal.client.EtcdFailures;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Writes keys of held locks again, on a lease that can be relied on. That lease is confirmed no earlier than the present
@@ -29,7 +28,7 @@ import org.slf4j.LoggerFactory;
 final class LeaseMoves {
     static final int MAX_MOVES = 32;
 
-    private static final Logger LOG = LoggerFactory.getLogger(LeaseMoves.class);
+    private static final BackgroundLog LOG = BackgroundLog.of(LeaseMoves.class);
 
     private final EtcdCalls calls;
     private final SharedLeasePool leases;

@@ -13,6 +13,7 @@ import dev.holdfast.lock.jdbc.internal.sql.SqlWork;
 import dev.holdfast.lock.jdbc.internal.sql.TableName;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.Identity;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import dev.holdfast.lock.spi.support.FailureTranslator;
 import java.nio.charset.StandardCharsets;
 import java.sql.ResultSet;
@@ -23,8 +24,6 @@ import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.TimeUnit;
 import javax.sql.DataSource;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * A data source with its dialect, its table and the translation of its failures. Thread-safe.
@@ -32,7 +31,7 @@ import org.slf4j.LoggerFactory;
  * <p>Closing it closes the data source only if the client has created it.
  */
 public final class Database implements AutoCloseable {
-    private static final Logger LOG = LoggerFactory.getLogger(Database.class);
+    private static final BackgroundLog LOG = BackgroundLog.of(Database.class);
     private static final long SILENT_CLOSE_MILLIS = 100;
     /** Time for running statements before the close: a pool logs a warning for each connection that is in use then. */
     private static final long LAST_WORK_MILLIS = 1_000;

@@ -1,6 +1,7 @@
 package dev.holdfast.lock.jdbc.internal.dialect;
 
 import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -9,8 +10,6 @@ import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.regex.Pattern;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * What a server has to be, beyond its dialect, for a strategy to hold what it promises; asked once, when a client is built.
@@ -20,7 +19,7 @@ import org.slf4j.LoggerFactory;
  * expiry is written by one server's clock and compared with another's: a warning.
  */
 final class ServerCheck {
-    private static final Logger LOG = LoggerFactory.getLogger(ServerCheck.class);
+    private static final BackgroundLog LOG = BackgroundLog.of(ServerCheck.class);
 
     private static final Pattern LIKE_MYSQL =
             Pattern.compile("(?i)tidb|oceanbase|vitess|singlestore|memsql|xpand|clustrix|starrocks|doris");

@@ -16,6 +16,7 @@ import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -29,8 +30,6 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * A lock is a row that stays: owner, expiry, and a token that counts its grants.
@@ -51,7 +50,7 @@ import org.slf4j.LoggerFactory;
  * <p>The statements differ: what makes the compare-and-set one round trip is in {@link LockStatements}.
  */
 public final class ExpiryStatements {
-    private static final Logger LOG = LoggerFactory.getLogger(ExpiryStatements.class);
+    private static final BackgroundLog LOG = BackgroundLog.of(ExpiryStatements.class);
 
     private static final int MAX_PAUSE_MILLIS = 32;
 

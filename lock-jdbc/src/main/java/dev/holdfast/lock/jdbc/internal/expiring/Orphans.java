@@ -3,14 +3,13 @@ package dev.holdfast.lock.jdbc.internal.expiring;
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.jdbc.internal.connection.Database;
 import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import java.sql.SQLException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Removes again and again what an acquisition that has ended may still get: a statement that waits for a row goes on when its
@@ -20,7 +19,7 @@ import org.slf4j.LoggerFactory;
  * Thread-safe.
  */
 final class Orphans {
-    private static final Logger LOG = LoggerFactory.getLogger(Orphans.class);
+    private static final BackgroundLog LOG = BackgroundLog.of(Orphans.class);
     private static final int MOST = 1_000;
     private static final long FIRST_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
     private static final long MAX_DELAY_NANOS = TimeUnit.SECONDS.toNanos(8);

@@ -16,6 +16,7 @@ import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.Ticket;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLTransactionRollbackException;
@@ -24,8 +25,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Shares and permits in the row of a lock, next to the mutex of {@link ExpiryStatements}, whose statements ignore them.
@@ -43,7 +42,7 @@ import org.slf4j.LoggerFactory;
  * <p>Thread-safe.
  */
 final class RowShares {
-    private static final Logger LOG = LoggerFactory.getLogger(RowShares.class);
+    private static final BackgroundLog LOG = BackgroundLog.of(RowShares.class);
     private static final int TRIES = 20;
 
     private final RowStateRepository rows;

@@ -7,18 +7,17 @@ import dev.holdfast.lock.jdbc.internal.sql.RowOwners;
 import dev.holdfast.lock.jdbc.internal.sql.StatementBinder;
 import dev.holdfast.lock.jdbc.internal.sql.TableName;
 import dev.holdfast.lock.spi.LockName;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.SQLTransactionRollbackException;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** Reads rows with their shares, and changes them if they are as they were read: one statement each. Thread-safe. */
 public final class RowStateRepository {
-    private static final Logger LOG = LoggerFactory.getLogger(RowStateRepository.class);
+    private static final BackgroundLog LOG = BackgroundLog.of(RowStateRepository.class);
 
     /** Stands for an empty text, which some databases take for NULL. */
     private static final String NONE = "-";

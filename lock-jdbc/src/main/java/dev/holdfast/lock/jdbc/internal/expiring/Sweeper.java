@@ -4,6 +4,7 @@ import dev.holdfast.lock.jdbc.internal.connection.Database;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialect;
 import dev.holdfast.lock.jdbc.internal.sql.ExpiryRows;
 import dev.holdfast.lock.jdbc.internal.sql.Tokens;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -13,8 +14,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Deletes the rows of locks that were free for ten minutes, and nothing else. Looks once a minute at most, and only
@@ -31,7 +30,7 @@ import org.slf4j.LoggerFactory;
  * <p>Thread-safe.
  */
 public final class Sweeper {
-    private static final Logger LOG = LoggerFactory.getLogger(Sweeper.class);
+    private static final BackgroundLog LOG = BackgroundLog.of(Sweeper.class);
     private static final Duration KEEP = Duration.ofMinutes(10);
     private static final long PERIOD_NANOS = Duration.ofMinutes(1).toNanos();
     private static final long BUDGET_NANOS = Duration.ofSeconds(5).toNanos();

@@ -3,6 +3,7 @@ package dev.holdfast.lock.jdbc.internal.notification;
 import dev.holdfast.lock.jdbc.internal.connection.Connections;
 import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
 import dev.holdfast.lock.spi.support.Answers;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -18,15 +19,13 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import org.postgresql.PGNotification;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The connection on which a client receives PostgreSQL's notifications, and the thread that reads it. Opened when there is
  * a waiter, and closed ten seconds after the last one. Thread-safe.
  */
 final class PostgresListener implements AutoCloseable {
-    private static final Logger LOG = LoggerFactory.getLogger(PostgresListener.class);
+    private static final BackgroundLog LOG = BackgroundLog.of(PostgresListener.class);
     private static final String HELLO = "hello ";
     private static final int READ_MILLIS = 250;
     private static final int ANSWER_MILLIS = 5_000;

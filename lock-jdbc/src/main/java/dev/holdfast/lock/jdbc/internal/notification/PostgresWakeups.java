@@ -7,6 +7,7 @@ import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -17,8 +18,6 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Notifies waiters of a release: by PostgreSQL's notifications while they arrive, else by polling.
@@ -37,7 +36,7 @@ import org.slf4j.LoggerFactory;
  * <p>Thread-safe. Uses one connection and one thread while there are waiters, and ten seconds longer.
  */
 public final class PostgresWakeups implements AutoCloseable {
-    private static final Logger LOG = LoggerFactory.getLogger(PostgresWakeups.class);
+    private static final BackgroundLog LOG = BackgroundLog.of(PostgresWakeups.class);
     private static final long ANNOUNCE_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(3_500);
     private static final long TIMEOUT_MILLIS = 3_000;
     private static final String NOTIFY =

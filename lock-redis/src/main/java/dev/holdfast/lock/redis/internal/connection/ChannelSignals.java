@@ -3,6 +3,7 @@ package dev.holdfast.lock.redis.internal.connection;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.redis.internal.script.RedisKeys;
 import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisConnectionStateAdapter;
 import io.lettuce.core.pubsub.RedisPubSubAdapter;
@@ -14,8 +15,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * One connection with one subscription, made when this process waits for the first time, for all locks and as long as
@@ -24,7 +23,7 @@ import org.slf4j.LoggerFactory;
  * process that cannot subscribe does not queue; it tries to subscribe again while there are waiters.
  */
 final class ChannelSignals implements RedisSignals {
-    private static final Logger LOG = LoggerFactory.getLogger(ChannelSignals.class);
+    private static final BackgroundLog LOG = BackgroundLog.of(ChannelSignals.class);
 
     private static final long RETRY_MILLIS = 500;
     private static final long SUBSCRIBE_MILLIS = 10_000;

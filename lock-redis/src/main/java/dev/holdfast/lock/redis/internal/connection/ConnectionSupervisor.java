@@ -1,6 +1,7 @@
 package dev.holdfast.lock.redis.internal.connection;
 
 import dev.holdfast.lock.LockClosedException;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisCommandTimeoutException;
 import java.util.Map;
@@ -17,8 +18,6 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Keeps the link of the moment, and replaces it by a new connection when it is of no use any more:
@@ -37,7 +36,7 @@ import org.slf4j.LoggerFactory;
  * found wrong in its turn. The user's own connection is never replaced. Thread-safe.
  */
 final class ConnectionSupervisor {
-    private static final Logger LOG = LoggerFactory.getLogger(ConnectionSupervisor.class);
+    private static final BackgroundLog LOG = BackgroundLog.of(ConnectionSupervisor.class);
     private static final int DEAD_AFTER = 3;
     private static final long DEAD_AFTER_NANOS = 2_000_000_000L;
     private static final long IDLE_MILLIS = 2_000;

@@ -2,6 +2,7 @@ package dev.holdfast.lock.redis.internal.connection;
 
 import dev.holdfast.lock.redis.internal.script.RedisKeys;
 import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisConnectionStateAdapter;
 import io.lettuce.core.cluster.SlotHash;
@@ -28,8 +29,6 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Sharded channels of a cluster: a script may publish only to a channel in the slot of its keys, so each lock has a
@@ -44,7 +43,7 @@ import org.slf4j.LoggerFactory;
  * <p>Thread-safe. The lock guards the maps only; nothing is sent and no waiter is called while it is held.
  */
 final class ShardSignals implements RedisSignals {
-    private static final Logger LOG = LoggerFactory.getLogger(ShardSignals.class);
+    private static final BackgroundLog LOG = BackgroundLog.of(ShardSignals.class);
     private static final int IDLE = 256;
     private static final long SUBSCRIBE_SECONDS = 10;
     private static final long RETRY_NANOS = 500_000_000;

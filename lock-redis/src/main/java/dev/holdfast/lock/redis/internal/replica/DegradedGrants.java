@@ -1,21 +1,19 @@
 package dev.holdfast.lock.redis.internal.replica;
 
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Logs the grants that too few replicas acknowledged: the first at once, and the number of those of the next ten seconds in one
- * line. The lines are written on other threads than the connections', since a log may block. Thread-safe.
+ * line. Thread-safe.
  */
 final class DegradedGrants {
-    private static final Logger LOG = LoggerFactory.getLogger(DegradedGrants.class);
+    private static final BackgroundLog LOG = BackgroundLog.of(DegradedGrants.class);
     private static final long INTERVAL_SECONDS = 10;
 
-    private final Executor soon;
     private final Executor later;
     private final ReentrantLock lock = new ReentrantLock();
     private boolean counting;
@@ -23,17 +21,15 @@ final class DegradedGrants {
     private String latest = "";
 
     DegradedGrants() {
-        this(CompletableFuture::runAsync, CompletableFuture.delayedExecutor(INTERVAL_SECONDS, TimeUnit.SECONDS));
+        this(CompletableFuture.delayedExecutor(INTERVAL_SECONDS, TimeUnit.SECONDS));
     }
 
     /**
-     * Logs on given threads.
+     * Sums up on a given thread.
      *
-     * @param soon runs a task at once
      * @param later runs a task after the interval
      */
-    DegradedGrants(Executor soon, Executor later) {
-        this.soon = soon;
+    DegradedGrants(Executor later) {
         this.later = later;
     }
 
@@ -51,10 +47,10 @@ final class DegradedGrants {
             lock.unlock();
         }
         if (first) {
-            soon.execute(() -> LOG.warn(
+            LOG.warn(
                     "lock key '{}': {}; granted all the same, a failover now may lose it; look after the replicas",
                     lockKey,
-                    seen));
+                    seen);
             later.execute(this::sumUp);
         }
     }

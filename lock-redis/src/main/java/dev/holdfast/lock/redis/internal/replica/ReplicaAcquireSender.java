@@ -9,6 +9,7 @@ import dev.holdfast.lock.redis.internal.connection.ConnectionFactory;
 import dev.holdfast.lock.redis.internal.connection.RedisCalls;
 import dev.holdfast.lock.redis.internal.script.AttemptGenerations;
 import dev.holdfast.lock.redis.internal.script.RedisScript;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import dev.holdfast.lock.spi.support.Timeouts;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -18,8 +19,6 @@ import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.ReentrantLock;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Sends attempts together with WAIT, which blocks its connection until the replicas answer. An attempt that finds a free
@@ -31,7 +30,7 @@ import org.slf4j.LoggerFactory;
  * <p>Thread-safe. The lock guards the lines only; nothing is sent while it is held.
  */
 public final class ReplicaAcquireSender implements AcquireSender {
-    private static final Logger LOG = LoggerFactory.getLogger(ReplicaAcquireSender.class);
+    private static final BackgroundLog LOG = BackgroundLog.of(ReplicaAcquireSender.class);
     public static final int LANES = 16;
 
     private final ConnectionFactory factory;

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 /** A line for the first grant, and one for all those of the next interval. */
 final class DegradedGrantsTest {
     private final List<Runnable> later = new ArrayList<>();
-    private final DegradedGrants degraded = new DegradedGrants(Runnable::run, later::add);
+    private final DegradedGrants degraded = new DegradedGrants(later::add);
 
     @Test
     void grantsOfAnInterval_areOneLine_andTheNextIntervalBeginsAgain() throws Exception {

@@ -1,13 +1,12 @@
 package dev.holdfast.lock.zookeeper.internal.session;
 
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * One daemon thread per backend, which ends when there is nothing to do.
@@ -19,7 +18,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class Timer {
 
-    private static final Logger LOG = LoggerFactory.getLogger(Timer.class);
+    private static final BackgroundLog LOG = BackgroundLog.of(Timer.class);
     private static final long NONE = Long.MAX_VALUE;
     private static final long IDLE_SECONDS = 10;
 

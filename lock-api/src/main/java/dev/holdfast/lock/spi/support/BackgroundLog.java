@@ -1,4 +1,4 @@
-package dev.holdfast.lock.text;
+package dev.holdfast.lock.spi.support;
 
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
@@ -15,8 +15,9 @@ import org.slf4j.event.Level;
 /**
  * A logger whose lines are written by a thread of their own, one for all clients. An appender may block, on a full disk for
  * example, and may throw; so may the {@code getMessage} of an exception. The threads that renew leases, decide waiters and lead
- * elections must neither wait for that nor end by it. A call therefore only queues the line. While more than
- * {@value #MAX_WAITING} lines wait, further ones are dropped and counted. Thread-safe.
+ * elections must neither wait for that nor end by it; nor must those of a backend's connections. A call therefore only queues the
+ * line, and never throws. While more than {@value #MAX_WAITING} lines wait, further ones are dropped and counted. Formats and
+ * arguments are those of SLF4J; an argument's text is made when the line is written. Thread-safe.
  */
 public final class BackgroundLog {
     private static final int MAX_WAITING = 10_000;
@@ -33,12 +34,22 @@ public final class BackgroundLog {
         this.writer = writer;
     }
 
-    /** The logger of a class. */
+    /**
+     * Returns the logger of a class.
+     *
+     * @param type the class that logs
+     * @return a logger with its name
+     */
     public static BackgroundLog of(Class<?> type) {
         return new BackgroundLog(LoggerFactory.getLogger(type), WRITER);
     }
 
-    /** A logger that writes on the calling thread; for tests. */
+    /**
+     * Returns a logger that writes on the calling thread; for tests.
+     *
+     * @param log what writes
+     * @return a logger of the same name
+     */
     public static BackgroundLog here(Logger log) {
         return new BackgroundLog(log, Runnable::run);
     }
@@ -55,19 +66,52 @@ public final class BackgroundLog {
         return writer;
     }
 
+    /**
+     * Writes a line at level ERROR.
+     *
+     * @param format the text, with {@code {}} for each argument
+     * @param arguments the arguments; the last one may be a failure, whose stack trace follows
+     */
     public void error(String format, @Nullable Object... arguments) {
         submit(Level.ERROR, format, arguments);
     }
 
+    /**
+     * Writes a line at level WARN.
+     *
+     * @param format the text, with {@code {}} for each argument
+     * @param arguments the arguments; the last one may be a failure, whose stack trace follows
+     */
     public void warn(String format, @Nullable Object... arguments) {
         submit(Level.WARN, format, arguments);
     }
 
+    /**
+     * Writes a line at level INFO.
+     *
+     * @param format the text, with {@code {}} for each argument
+     * @param arguments the arguments; the last one may be a failure, whose stack trace follows
+     */
+    public void info(String format, @Nullable Object... arguments) {
+        submit(Level.INFO, format, arguments);
+    }
+
+    /**
+     * Writes a line at level DEBUG.
+     *
+     * @param format the text, with {@code {}} for each argument
+     * @param arguments the arguments; the last one may be a failure, whose stack trace follows
+     */
     public void debug(String format, @Nullable Object... arguments) {
         submit(Level.DEBUG, format, arguments);
     }
 
-    /** A failure as an argument of a line, without its stack trace; its text is made when the line is written. */
+    /**
+     * Returns a failure as an argument of a line, without its stack trace.
+     *
+     * @param failure the failure
+     * @return an argument
+     */
     public static Object text(Throwable failure) {
         return new Object() {
             @Override
@@ -98,6 +142,7 @@ public final class BackgroundLog {
             switch (level) {
                 case ERROR -> log.error(format, arguments);
                 case WARN -> log.warn(format, arguments);
+                case INFO -> log.info(format, arguments);
                 default -> log.debug(format, arguments);
             }
         } catch (Throwable ignored) {
@@ -105,7 +150,11 @@ public final class BackgroundLog {
         }
     }
 
-    /** Waits until the lines so far have been written, but not longer than the given time; for the end of a client, and tests. */
+    /**
+     * Waits until the lines so far have been written; for the end of a client, and tests. An interrupt ends the wait and stays.
+     *
+     * @param timeoutMillis how long at most, in milliseconds
+     */
     public static void flush(long timeoutMillis) {
         CountDownLatch written = new CountDownLatch(1);
         try {
