@@ -39,6 +39,9 @@ public final class InlineDemands implements LockBackend {
     private final Map<OwnerId, Grant> holders = new LinkedHashMap<>();
     private long tokens;
 
+    /** Whether a writer of another client waits, behind which nobody else gets a lock. */
+    public volatile boolean writerWaits;
+
     @Override
     public BackendInfo info() {
         return INFO;
@@ -48,7 +51,7 @@ public final class InlineDemands implements LockBackend {
     public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
         return answer(() -> {
             Grant held = holders.get(request.acquisition().owner());
-            if (held == null && hasRoom(request.demand())) {
+            if (held == null && !writerWaits && hasRoom(request.demand())) {
                 int slot = request.demand() instanceof Demand.Permits ? freeSlot() : 0;
                 held = new Grant(request.acquisition(), ++tokens, request.leaseMillis(), slot, null);
                 holders.put(request.acquisition().owner(), held);

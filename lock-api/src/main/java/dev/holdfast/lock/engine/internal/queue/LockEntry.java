@@ -148,6 +148,11 @@ public final class LockEntry implements EntryCallbacks, StateMutex.Guarded, Wait
         mutex().run(() -> admission.writerWaits(writer.options.fair()));
     }
 
+    /** Whether a thread requested the hold of this entry. */
+    boolean isAskedForBy(Thread thread) {
+        return mutex().test(() -> heldLock.askedForBy(thread) != null);
+    }
+
     /** Watches a waiter of another entry of this name, which may wait for a hold of its own thread here. */
     void watch(Waiter waiter) {
         mutex().run(() -> SelfWait.watch(context, heldLock, waiter));

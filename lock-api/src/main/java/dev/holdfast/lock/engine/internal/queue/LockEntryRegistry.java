@@ -51,15 +51,26 @@ public final class LockEntryRegistry implements LockEntry.Registry, GrantListene
             return alone;
         }
         LockEntry entry = shared.read(name, waiter);
-        if (alone != null && waiter.state == Waiter.State.WAITING) {
-            alone.watch(waiter);
+        if (waiter.state == Waiter.State.WAITING) {
+            if (alone != null) {
+                alone.watch(waiter);
+            }
+            shared.watchShares(name, entry, waiter);
         }
         return entry;
     }
 
     /** Submits a waiter for permits to an entry of its own. */
     public LockEntry permit(String name, Demand.Permits demand, Waiter waiter) {
-        return shared.submitAlone(name, demand, waiter);
+        LockEntry entry = shared.submitAlone(name, demand, waiter);
+        if (waiter.state == Waiter.State.WAITING) {
+            LockEntry alone = entries.get(name);
+            if (alone != null) {
+                alone.watch(waiter);
+            }
+            shared.watchPermits(name, demand, waiter);
+        }
+        return entry;
     }
 
     /** Submits a waiter to the name's exclusive entry. An entry that has retired meanwhile refuses it and is replaced by a new one. */

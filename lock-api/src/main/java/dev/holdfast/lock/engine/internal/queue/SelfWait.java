@@ -1,5 +1,6 @@
 package dev.holdfast.lock.engine.internal.queue;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.engine.internal.hold.Hold;
 import dev.holdfast.lock.engine.internal.runtime.Durations;
 import dev.holdfast.lock.spi.LockName;
@@ -60,11 +61,20 @@ final class SelfWait {
     private static void warnOfLease(EntryContext entry, Waiter waiter, Hold own) {
         LOG.warn(
                 "lock '{}' (token {}): thread '{}' has waited {} for a lease that it acquired itself and that"
-                        + " is still open; a lease is not re-entrant: close it first, or use lock()",
+                        + " is still open; {}",
                 LockName.printable(entry.name()),
                 own.token,
                 waiter.requester.getName(),
                 Durations.text(WARN_AFTER_NANOS),
+                remedy(entry.demand()),
                 own.acquiredAt());
+    }
+
+    private static String remedy(Demand held) {
+        return switch (held.kind()) {
+            case EXCLUSIVE -> "a lease is not re-entrant: close it first, or use lock()";
+            case SHARED -> "a writer waits for it: close it first, or use lock()";
+            case PERMITS -> "with its permits there are too few: close it first, or acquire all of them together";
+        };
     }
 }

@@ -123,4 +123,28 @@ final class SharedEntries {
             latest.writerWaits(writer);
         }
     }
+
+    /** Watches a reader that waits although its thread reads: then a writer stands between the two, and waits for the first. */
+    void watchShares(String name, LockEntry entry, Waiter waiter) {
+        for (LockEntry other : of(name)) {
+            if (other != entry && other.demand() instanceof Demand.Shared) {
+                other.watch(waiter);
+            }
+        }
+    }
+
+    /** Watches a waiter for permits if its thread has so many that the limit cannot be kept before it closes some. */
+    void watchPermits(String name, Demand.Permits demand, Waiter waiter) {
+        int held = 0;
+        LockEntry own = null;
+        for (LockEntry other : of(name)) {
+            if (other.demand() instanceof Demand.Permits more && other.isAskedForBy(waiter.requester)) {
+                held += more.permits();
+                own = other;
+            }
+        }
+        if (own != null && held + demand.permits() > demand.limit()) {
+            own.watch(waiter);
+        }
+    }
 }

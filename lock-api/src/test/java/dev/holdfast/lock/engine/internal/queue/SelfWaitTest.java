@@ -4,8 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.DistributedReadWriteLock;
+import dev.holdfast.lock.DistributedSemaphore;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.Permit;
 import dev.holdfast.lock.engine.InlineDemands;
 import dev.holdfast.lock.engine.LogText;
 import dev.holdfast.lock.engine.internal.client.EngineClient;
@@ -161,6 +164,53 @@ class SelfWaitTest {
                     .contains("own/43")
                     .contains("token " + open.token())
                     .contains("close it first");
+        }
+    }
+
+    /** The writer waits for the first read lease, and the second one for the writer. */
+    @Test
+    void acquireAsync_toReadBehindAWriterBehindTheOwnShare_isNamed() throws Exception {
+        InlineDemands store = new InlineDemands();
+        LockOptions alone =
+                LockOptions.builder().maxHold(Duration.ofMinutes(5)).build(); // shares no grant with other readers
+        DistributedLock readLock =
+                client(store, false).readWriteLock("own/45", alone).readLock();
+        try (Lease open = readLock.acquire()) {
+            store.writerWaits = true;
+            readLock.acquireAsync(Duration.ofMinutes(1));
+            assertThat(LogText.of(this::runTimers))
+                    .containsOnlyOnce("WARN")
+                    .contains("token " + open.token())
+                    .contains("a writer waits for it: close it first");
+        }
+    }
+
+    @Test
+    void acquireAsync_ofPermitsThatTheOwnOnesLeaveNoRoomFor_isNamed() throws Exception {
+        DistributedSemaphore semaphore = client(new InlineDemands(), false).semaphore("own/46", 3);
+        try (Permit one = semaphore.acquire()) {
+            try (Permit other = semaphore.acquire(2)) {
+                assertThat(other.isValid()).isTrue();
+                semaphore.acquireAsync(1, Duration.ofMinutes(1));
+                assertThat(LogText.of(this::runTimers))
+                        .containsOnlyOnce("WARN")
+                        .contains("own/46")
+                        .contains("with its permits there are too few: close it first");
+            }
+            assertThat(one.isValid()).isTrue();
+        }
+    }
+
+    /** Others have the permits that it waits for, so its own ones need not end first. */
+    @Test
+    void acquireAsync_ofPermitsThatOthersHave_isNotWatched() throws Exception {
+        InlineDemands store = new InlineDemands();
+        DistributedSemaphore semaphore = client(store, false).semaphore("own/47", 3);
+        try (Permit others = client(store, false).semaphore("own/47", 3).acquire(2);
+                Permit own = semaphore.acquire()) {
+            semaphore.acquireAsync(1, Duration.ofMinutes(1));
+            assertThat(timers).isEmpty();
+            assertThat(others.isValid() && own.isValid()).isTrue();
         }
     }
 
