@@ -53,6 +53,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Thread-safe.
  */
+@CheckReturnValue
 public interface DistributedLock extends Lock {
 
     /**
@@ -251,6 +252,7 @@ public interface DistributedLock extends Lock {
      * @throws LockConfigurationException if the store refuses the request permanently; the work did not run
      * @throws LockClosedException if the client is closed before the lock is acquired; the work did not run
      */
+    @CanIgnoreReturnValue
     default <T extends @Nullable Object, E extends Exception> T execute(Duration timeout, Work<T, E> work)
             throws E, InterruptedException {
         Objects.requireNonNull(work, "work must not be null");
@@ -283,6 +285,7 @@ public interface DistributedLock extends Lock {
      * @throws IllegalArgumentException if the timeout is negative
      * @throws LockClosedException if the client is closed
      */
+    @CanIgnoreReturnValue
     default <T extends @Nullable Object> CompletableFuture<T> executeAsync(
             Duration timeout, Executor executor, Function<? super Lease, ? extends CompletionStage<T>> work) {
         Objects.requireNonNull(executor, "executor must not be null");

@@ -36,6 +36,7 @@ import java.util.concurrent.locks.ReadWriteLock;
  *
  * <p>Thread-safe.
  */
+@CheckReturnValue
 public interface DistributedReadWriteLock extends ReadWriteLock {
 
     /**

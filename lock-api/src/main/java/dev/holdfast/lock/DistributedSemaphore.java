@@ -23,6 +23,7 @@ import java.util.concurrent.CompletableFuture;
  *
  * <p>Thread-safe.
  */
+@CheckReturnValue
 public interface DistributedSemaphore {
 
     /**

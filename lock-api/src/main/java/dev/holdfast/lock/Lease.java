@@ -16,6 +16,7 @@ import java.util.concurrent.CompletionStage;
  *
  * <p>Thread-safe: every method may be called from any thread.
  */
+@CheckReturnValue
 public interface Lease extends AutoCloseable {
 
     /**

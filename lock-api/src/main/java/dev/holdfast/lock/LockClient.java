@@ -15,6 +15,7 @@ import java.util.Set;
  *
  * <p>Thread-safe. A client costs nothing while no lock is held or waited for.
  */
+@CheckReturnValue
 public interface LockClient extends AutoCloseable {
 
     /**

@@ -10,6 +10,7 @@ import java.util.concurrent.CompletionStage;
  *
  * <p>Thread-safe: every method may be called from any thread.
  */
+@CheckReturnValue
 public interface MultiLease extends AutoCloseable {
 
     /**

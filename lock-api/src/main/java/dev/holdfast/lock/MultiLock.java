@@ -19,6 +19,7 @@ import java.util.concurrent.CompletableFuture;
  *
  * <p>Thread-safe.
  */
+@CheckReturnValue
 public interface MultiLock {
 
     /**

@@ -25,7 +25,7 @@ final class ElectionBuilder implements Election.Builder {
     private @Nullable Duration stopTime;
 
     ElectionBuilder(LockClient client, String name, Function<Lease, Duration> lengths) {
-        client.lock(name); // refuses a bad name now
+        Objects.requireNonNull(client.lock(name)); // refuses a bad name now
         this.client = client;
         this.name = name;
         this.lengths = lengths;
