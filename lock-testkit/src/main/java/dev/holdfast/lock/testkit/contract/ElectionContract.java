@@ -4,10 +4,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.Election;
+import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockUsage;
+import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.Renewal;
+import dev.holdfast.lock.testkit.fault.Fault;
+import dev.holdfast.lock.testkit.fault.Request;
 import dev.holdfast.lock.testkit.fixture.ContractContext;
+import dev.holdfast.lock.testkit.fixture.FaultyClient;
 import dev.holdfast.lock.testkit.fixture.Need;
 import dev.holdfast.lock.testkit.fixture.Terms;
 import dev.holdfast.lock.testkit.fixture.TestIf;
@@ -16,6 +22,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -142,5 +149,52 @@ public abstract class ElectionContract extends ClientGroup {
 
         assertThat(terms.kinds()).containsExactly("elected", "revoked", "elected");
         assertThat(election.isLeader()).isTrue();
+    }
+
+    @Test
+    @DisplayName("interrupts a leader a stop time before its lease ends, after a hand-over too, and completes lost()")
+    void election_renewalsFail_leaderHasItsStopTime() throws Exception {
+        withGrowingLease(this::stopInTime);
+    }
+
+    private void stopInTime(Duration length) throws Exception {
+        String name = newName();
+        FaultyClient own = faultyClient(ContractContext.clientOptions().build());
+        Duration stopTime = length.dividedBy(3);
+        CompletableFuture<LossReason> lost = new CompletableFuture<>();
+        CompletableFuture<Duration> left = new CompletableFuture<>();
+        Lease before = second().lock(name).acquire();
+        closing(own.client()
+                .election(name)
+                .options(leaseOf(length, Renewal.AUTO))
+                .stopTime(stopTime)
+                .onElected(leadership -> {
+                    leadership.lost().thenAccept(lost::complete);
+                    try {
+                        new CountDownLatch(1).await();
+                    } catch (InterruptedException e) {
+                        left.complete(remaining(own.client(), name));
+                    }
+                })
+                .start());
+        Waits.until("it waits", () -> own.counts().busyAcquisitions(name) > 0);
+        before.close();
+        Waits.until("two renewals", () -> own.counts().count(Request.RENEW, name) > 1 || left.isDone());
+
+        own.faults().always(Request.RENEW, Fault.REFUSED);
+
+        assertThat(left.get(PATIENCE.toSeconds(), TimeUnit.SECONDS))
+                .as("what is left of a lease of %s", length)
+                .isGreaterThan(stopTime.dividedBy(2));
+        assertThat(lost.get(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isEqualTo(LossReason.EXPIRED);
+    }
+
+    private static Duration remaining(LockClient client, String name) {
+        return client.held().stream()
+                .filter(usage -> usage.name().equals(name))
+                .flatMap(usage -> usage.holder().stream())
+                .map(LockUsage.Holder::remaining)
+                .findFirst()
+                .orElse(Duration.ZERO);
     }
 }
