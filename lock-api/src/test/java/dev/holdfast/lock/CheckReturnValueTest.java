@@ -7,7 +7,7 @@ import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What Error Prone needs to refuse {@code client.lock("a");} as a statement: the build compiles with it. */
+/** What Error Prone needs to refuse {@code client.lock("a");} as a statement. */
 final class CheckReturnValueTest {
 
     @Test

@@ -25,6 +25,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 /** What a count of events may rely on. */
+@SuppressWarnings("CheckReturnValue") // calls that are refused have no result
 public abstract class EventSumsContract extends ClientGroup {
     private static final int THREADS = 4;
     private static final int ROUNDS = 6;

@@ -17,6 +17,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
+@SuppressWarnings("CheckReturnValue") // calls that are refused have no result
 public abstract class OwnershipContract extends ClientGroup {
 
     public OwnershipContract(ContractContext context) {

@@ -36,6 +36,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.DisplayName;
 
 /** Semaphores of clients. What permits leave room for what is tested of the backend ({@link BackendPermitsContract}) as well. */
+@SuppressWarnings("CheckReturnValue") // calls that are refused have no result
 public abstract class SemaphoreContract extends ClientGroup {
     private static final Duration SOON = Duration.ofSeconds(10);
 

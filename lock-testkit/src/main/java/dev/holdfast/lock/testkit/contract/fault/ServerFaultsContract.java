@@ -27,6 +27,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.DisplayName;
 
 /** The server pauses, restarts, or cannot be reached. Each test has clients of its own and repairs what it broke. */
+@SuppressWarnings("CheckReturnValue") // calls that are refused have no result
 public abstract class ServerFaultsContract extends ClientGroup {
     private static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(1);
 

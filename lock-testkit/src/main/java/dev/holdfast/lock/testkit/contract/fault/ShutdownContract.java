@@ -34,6 +34,7 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
+@SuppressWarnings("CheckReturnValue") // calls that are refused have no result
 public abstract class ShutdownContract extends ClientGroup {
 
     public ShutdownContract(ContractContext context) {
