@@ -30,6 +30,7 @@ final class Worker {
     private final SaleConfig config;
     private final PrintStream out;
     private final CountDownLatch go = new CountDownLatch(1);
+    private final CountDownLatch open;
     private final CountDownLatch done;
     private volatile boolean hold;
     private volatile boolean stopped;
@@ -37,6 +38,7 @@ final class Worker {
     private Worker(SaleConfig config, PrintStream out) {
         this.config = config;
         this.out = out;
+        this.open = new CountDownLatch(config.threads());
         this.done = new CountDownLatch(config.threads());
     }
 
@@ -77,6 +79,7 @@ final class Worker {
         for (int i = 0; i < config.threads(); i++) {
             daemon("seller-" + i, () -> sellUntilStopped(client));
         }
+        open.await(); // the sale's time begins with what is ready, and connecting takes seconds on a busy machine
         out.println("ready");
         done.await();
         out.println("done");
@@ -84,6 +87,7 @@ final class Worker {
 
     private void sellUntilStopped(@Nullable LockClient client) {
         try (Shop shop = Shop.open(config.shop())) {
+            open.countDown();
             go.await();
             DistributedLock lock = client == null ? null : client.lock(config.lock());
             boolean more = true;
@@ -94,6 +98,7 @@ final class Worker {
             Thread.currentThread().interrupt();
         } catch (SQLException | RuntimeException e) {
             out.println("error " + oneLine(e));
+            open.countDown(); // it may not have been opened; an error ends the sale
         } finally {
             done.countDown();
         }
