@@ -95,15 +95,14 @@ public final class BrokenBackends {
         };
     }
 
-    /** Now and then, an attempt is answered as if the store could not be reached, which it is. */
+    /** Now and then, an attempt fails as if the store could not be reached. */
     public static LockBackend unavailableWithoutCause(LockBackend backend) {
         return new ForwardingBackend(backend) {
             @Override
             public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
-                return super.tryAcquire(request)
-                        .thenCompose(result -> ThreadLocalRandom.current().nextInt(20) == 0
-                                ? CompletableFuture.failedFuture(new LockUnavailableException("made up", null))
-                                : done(result));
+                return ThreadLocalRandom.current().nextInt(20) == 0
+                        ? CompletableFuture.failedFuture(new LockUnavailableException("made up"))
+                        : super.tryAcquire(request);
             }
         };
     }

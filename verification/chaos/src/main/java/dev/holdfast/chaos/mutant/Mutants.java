@@ -77,6 +77,8 @@ public final class Mutants {
                     .withLongHolds(30),
             Mutant.ofBackend("lost without a cause", BrokenBackends::lostWithoutCause)
                     .withLongHolds(30),
+            Mutant.ofBackend("unavailable without a cause", BrokenBackends::unavailableWithoutCause)
+                    .withLongHolds(30),
             // With NET_LATE alone, one of five was not caught within 400 seconds.
             Mutant.ofServer(
                             "late attempt puts the lock back on its first lease",
