@@ -1,6 +1,6 @@
 package dev.holdfast.lock;
 
-/** Why an attempt did not acquire the lock. */
+/** Why a call to acquire ended without the lock, however many requests it sent. */
 public enum AttemptOutcome {
     /** Another holder had the lock, and the caller did not wait for it. */
     BUSY,

@@ -26,17 +26,17 @@ public interface LockListener {
      *
      * @param name the lock's name
      * @param token the grant's fencing token
-     * @param waited the time since the attempt began
+     * @param waited the time since the call began
      * @param handedOff true if no round trip was needed: the grant was handed over by another thread of this client, or is
      *     shared with its other readers
      */
     default void acquired(String name, long token, Duration waited, boolean handedOff) {}
 
     /**
-     * An attempt ended without the lock.
+     * A call to acquire ended without the lock.
      *
      * @param name the lock's name
-     * @param waited the time since the attempt began
+     * @param waited the time since the call began
      * @param outcome why
      */
     default void gaveUp(String name, Duration waited, AttemptOutcome outcome) {}
