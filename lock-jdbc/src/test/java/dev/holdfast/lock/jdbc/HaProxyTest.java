@@ -8,6 +8,7 @@ import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.jdbc.internal.dialect.Db;
+import dev.holdfast.lock.testkit.house.House;
 import dev.holdfast.lock.testkit.server.HaProxyServer;
 import dev.holdfast.lock.testkit.server.network.FaultProxy;
 import java.time.Duration;
@@ -19,6 +20,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Behind HAProxy, which ends connections that are idle for two seconds, and those to a server that is down. */
+@House("middlebox:idle drops")
 final class HaProxyTest {
     private static final Duration IDLE = Duration.ofSeconds(2);
     /** It is renewed each three seconds and a third, so that each renewal finds its connection ended. */

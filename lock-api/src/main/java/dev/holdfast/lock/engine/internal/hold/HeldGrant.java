@@ -53,6 +53,10 @@ public final class HeldGrant {
 
     volatile boolean renewing;
     public final AtomicInteger failedRenewals = new AtomicInteger();
+
+    /** What the last failed renewal reported. */
+    volatile @Nullable String lastFailure;
+
     private final long requestedMillis;
     private volatile long confirmedMillis;
     private volatile long confirmedNanos;
@@ -224,10 +228,13 @@ public final class HeldGrant {
 
     /** What was observed last when the grant's time has passed, for messages. */
     public String endOfTime(long nowNanos, Ticker ticker) {
-        return validity.hasEndedByWallClockOnly(ticker)
-                ? "by the wall clock, which was set forward, unless the machine was suspended; "
-                        + lastConfirmed(nowNanos)
-                : lastConfirmed(nowNanos);
+        int failed = failedRenewals.get();
+        String failure = failed == 0 ? "" : "; " + failed + " renewals failed, the last one: " + lastFailure;
+        return (validity.hasEndedByWallClockOnly(ticker)
+                        ? "by the wall clock, which was set forward, unless the machine was suspended; "
+                        : "")
+                + lastConfirmed(nowNanos)
+                + failure;
     }
 
     /** The time of the last confirmation, for messages. */

@@ -244,6 +244,11 @@ class RenewalAnswersTest {
         virtual.pass(2_000_000);
         assertThat(held.state).isEqualTo(Hold.State.LOST);
         assertThat(reported).containsExactly("suspect n", "lost n EXPIRED");
+        String end = held.heldGrant.endOfTime(virtual.machine.nanos(), virtual.machine);
+        assertThat(end)
+                .startsWith("last confirmed ")
+                .contains(" renewals failed, the last one: "
+                        + OutageBackend.unreachable().getMessage());
     }
 
     @Test

@@ -88,7 +88,7 @@ final class RowLockTest {
             assertThat(lease.isValid()).isTrue();
             long built = count.get();
             long startNanos = System.nanoTime();
-            assertThat(waiter.lock("long").tryAcquire(java.time.Duration.ofSeconds(4)))
+            assertThat(waiter.lock("long").tryAcquire(java.time.Duration.ofSeconds(2)))
                     .isEmpty();
             double seconds = (System.nanoTime() - startNanos) / 1e9;
             // The first try, the wait, its renewal every 45 seconds, and its end.
@@ -110,12 +110,12 @@ final class RowLockTest {
         try (HikariDataSource pool = shared.db().pool(config -> {})) {
             LockBackend backend = JdbcInternals.backend(builder(pool), LockClientOptions.defaults());
             Grant held = acquire(backend, "abandoned");
-            long[] millis = new long[60];
+            long[] millis = new long[25];
             for (int i = 0; i < millis.length; i++) {
                 BackendDriver waiter = BackendDriver.of(backend, "abandoned");
                 assertThat(answer(waiter.send(BackendDriver.WAIT_MILLIS, 5_000)))
                         .isInstanceOf(AcquireResult.Busy.class);
-                LockSupport.parkNanos(i * 20_000);
+                LockSupport.parkNanos(i * 50_000);
                 long startNanos = System.nanoTime();
                 waiter.abandon();
                 millis[i] = (System.nanoTime() - startNanos) / 1_000_000;
@@ -158,7 +158,7 @@ final class RowLockTest {
         try (HikariDataSource pool = shared.db().pool(config -> {});
                 LockClient holder = builder(pool, table).build();
                 LockClient waiter = builder(pool, table).build()) {
-            for (int i = 0; i < 20; i++) {
+            for (int i = 0; i < 8; i++) {
                 Lease lease = holder.lock("passed on").acquire();
                 CompletableFuture<Lease> waiting =
                         waiter.lock("passed on").acquireAsync(java.time.Duration.ofSeconds(60));

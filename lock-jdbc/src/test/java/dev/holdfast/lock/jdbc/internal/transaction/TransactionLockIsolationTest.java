@@ -17,7 +17,9 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -31,6 +33,9 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** Whoever has the lock of a transaction reads what was written under it before; if that cannot be, the lock is refused. */
 final class TransactionLockIsolationTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    /** The tests change nothing else in them, one after the other. */
+    private static final Map<Db, String> TABLES = new HashMap<>();
 
     private final String name = "account/" + UUID.randomUUID();
 
@@ -63,12 +68,19 @@ final class TransactionLockIsolationTest {
 
     /** An account of 100, and an unrelated row to read. */
     private static String account(Db db) throws Exception {
-        String table = SharedDb.newTable();
-        db.execute(Schema.statements("transaction", db.dialect).toArray(String[]::new));
-        db.execute(
-                "CREATE TABLE " + table + " (id INT PRIMARY KEY, balance INT)",
-                "CREATE TABLE " + table + "_x (id INT)");
-        db.execute("INSERT INTO " + table + " VALUES (1, 100)", "INSERT INTO " + table + "_x VALUES (1)");
+        String table = TABLES.get(db);
+        if (table == null) {
+            table = SharedDb.newTable();
+            List<String> statements = new ArrayList<>(Schema.statements("transaction", db.dialect));
+            statements.add("CREATE TABLE " + table + " (id INT PRIMARY KEY, balance INT)");
+            statements.add("CREATE TABLE " + table + "_x (id INT)");
+            statements.add("INSERT INTO " + table + " VALUES (1, 100)");
+            statements.add("INSERT INTO " + table + "_x VALUES (1)");
+            db.execute(statements.toArray(String[]::new));
+            TABLES.put(db, table);
+        } else {
+            db.execute("UPDATE " + table + " SET balance = 100");
+        }
         return table;
     }
 
