@@ -13,6 +13,7 @@ import com.tngtech.archunit.core.domain.JavaModifier;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import dev.holdfast.lock.spi.support.Answers;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -43,8 +44,9 @@ class ArchitectureTest {
                 .that()
                 .resideInAPackage(RECIPE)
                 .should()
-                .dependOnClassesThat()
-                .resideInAnyPackage(SPI, ENGINE)
+                .dependOnClassesThat(JavaClass.Predicates.resideInAnyPackage(SPI, ENGINE)
+                        .and(DescribedPredicate.not(JavaClass.Predicates.equivalentTo(BackgroundLog.class)))
+                        .as("belong to the SPI or to the engine, except the log"))
                 .check(CLASSES);
     }
 

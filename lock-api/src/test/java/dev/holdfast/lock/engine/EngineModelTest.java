@@ -150,7 +150,7 @@ class EngineModelTest {
         long remaining = hold.heldGrant.remainingNanos(machine);
         boolean waiter = !waiting().isEmpty();
         boolean fit = handOffs < HAND_OFFS
-                && hold.heldGrant.failedRenewals.get() == 0
+                && hold.heldGrant.failedRenewals() == 0
                 && remaining > LEASE_MILLIS * 1_000_000 / 3;
         int releases = backend.released.size();
         String answer;

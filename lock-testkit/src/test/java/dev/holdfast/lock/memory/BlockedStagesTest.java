@@ -28,12 +28,20 @@ class BlockedStagesTest {
     void stagesBlock_lossAndAcquisition_areReported() throws Exception {
         CountDownLatch end = new CountDownLatch(1);
         try (LockClient client = store.newClient(LockClientOptions.builder()
-                .requestTimeout(Duration.ofMillis(300))
-                .lockOptions(LockOptions.builder().lease(Duration.ofSeconds(1)).build())
-                .build())) {
+                        .requestTimeout(Duration.ofMillis(300))
+                        .lockOptions(LockOptions.builder()
+                                .lease(Duration.ofSeconds(1))
+                                .build())
+                        .build());
+                LockClient other = store.newClient(LockClientOptions.defaults())) {
             List<Lease> blocking = new ArrayList<>();
             for (int i = 0; i < BLOCKED; i++) {
-                client.lock("async" + i).acquireAsync(Duration.ofSeconds(10)).thenAccept(lease -> block(end));
+                try (Lease before =
+                        other.lock("async" + i).acquire()) { // a stage of a future that is complete runs here
+                    client.lock("async" + i)
+                            .acquireAsync(Duration.ofSeconds(10))
+                            .thenAccept(lease -> block(end));
+                }
                 Lease lease = client.lock("lost" + i).acquire();
                 lease.lost().thenAccept(reason -> block(end));
                 blocking.add(lease);

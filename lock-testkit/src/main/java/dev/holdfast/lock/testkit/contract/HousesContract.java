@@ -22,7 +22,9 @@ import dev.holdfast.lock.testkit.support.Waits;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -62,7 +64,7 @@ public abstract class HousesContract extends ClientGroup {
     void callers_onAForkJoinPool_areServed() throws Exception {
         String name = newName();
         AtomicInteger nested = new AtomicInteger();
-        ThreadLocal<Boolean> inside = ThreadLocal.withInitial(() -> false);
+        Set<Thread> inside = ConcurrentHashMap.newKeySet();
         ForkJoinPool pool = new ForkJoinPool(PARALLELISM);
         try (LockClient client = fixture().newClient(options());
                 BystanderLocks bystanders = BystanderLocks.hold(client, BYSTANDERS, LEASE)) {
@@ -70,11 +72,10 @@ public abstract class HousesContract extends ClientGroup {
             for (int i = 0; i < TASKS; i++) {
                 tasks.add(CompletableFuture.runAsync(
                         () -> {
-                            nested.addAndGet(inside.get() ? 1 : 0);
-                            inside.set(true);
+                            nested.addAndGet(inside.add(Thread.currentThread()) ? 0 : 1);
                             client.lock(name).lock();
                             client.lock(name).unlock();
-                            inside.set(false);
+                            inside.remove(Thread.currentThread());
                         },
                         pool));
             }

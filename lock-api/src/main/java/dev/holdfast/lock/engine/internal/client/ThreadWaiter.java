@@ -74,15 +74,19 @@ public final class ThreadWaiter extends Waiter {
     }
 
     private void park(LockEntry entry, Ticker ticker) {
-        if (waitsForever() || triesOnce()) { // no deadline to check: a single try ends with its attempt
-            LockSupport.parkNanos(entry, MAX_PARK_NANOS);
-            return;
+        long parkNanos = MAX_PARK_NANOS;
+        if (!waitsForever() && !triesOnce()) { // otherwise no deadline to check: a single try ends with its attempt
+            long remaining = remainingNanos(ticker.nanos());
+            if (remaining == 0) {
+                entry.timeOut(this);
+                return;
+            }
+            parkNanos = Math.min(remaining, MAX_PARK_NANOS);
         }
-        long remaining = remainingNanos(ticker.nanos());
-        if (remaining == 0) {
-            entry.timeOut(this);
-        } else {
-            LockSupport.parkNanos(entry, Math.min(remaining, MAX_PARK_NANOS));
+        long parkedAt = System.nanoTime();
+        LockSupport.parkNanos(entry, parkNanos);
+        if (System.nanoTime() - parkedAt >= MAX_PARK_NANOS) {
+            entry.resume();
         }
     }
 }

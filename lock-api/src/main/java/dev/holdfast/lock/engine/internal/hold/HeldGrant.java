@@ -13,7 +13,7 @@ import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockName;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,6 +25,10 @@ import org.jspecify.annotations.Nullable;
 public final class HeldGrant {
     /** The maximum number of hand-offs of a grant: a token is the server's token times this, plus the number of the hand-off. */
     public static final long TOKENS_PER_GRANT = 1 << 10;
+
+    /** Instead of an object for each grant. */
+    private static final AtomicIntegerFieldUpdater<HeldGrant> FAILED_RENEWALS =
+            AtomicIntegerFieldUpdater.newUpdater(HeldGrant.class, "failedRenewals");
 
     /** How long readers may join the grant, unless a writer of this client waits before. */
     static final long ADMISSION_NANOS = 100_000_000;
@@ -52,7 +56,8 @@ public final class HeldGrant {
     volatile long renewDueNanos;
 
     volatile boolean renewing;
-    public final AtomicInteger failedRenewals = new AtomicInteger();
+    /** In a row. */
+    volatile int failedRenewals;
 
     /** What the last failed renewal reported. */
     volatile @Nullable String lastFailure;
@@ -169,7 +174,7 @@ public final class HeldGrant {
                 && next.lease().equals(options.lease())
                 && (!hasShortLease || next.minHold().isZero())
                 && !doubted
-                && failedRenewals.get() == 0
+                && failedRenewals == 0
                 && handOffs < client.handOffLimit()
                 && ticker.nanos() - grantedNanos < Durations.nanos(client.handOffTime())
                 && remainingNanos(ticker) > thirdOfLeaseNanos();
@@ -178,7 +183,7 @@ public final class HeldGrant {
     /** Whether further readers may share the grant, without a request. */
     public boolean mayBeJoined(Ticker ticker) {
         return !doubted
-                && failedRenewals.get() == 0
+                && failedRenewals == 0
                 && abandonedBecause == null
                 && ticker.nanos() - grantedNanos < ADMISSION_NANOS
                 && remainingNanos(ticker) > thirdOfLeaseNanos();
@@ -211,7 +216,7 @@ public final class HeldGrant {
             doubted = false;
         }
         confirmedNanos = sent.nanos();
-        failedRenewals.set(0);
+        failedRenewals = 0;
         renewDueNanos = doubted ? nowNanos : sent.nanos() + thirdOfLeaseNanos();
     }
 
@@ -226,9 +231,20 @@ public final class HeldGrant {
         return this == other;
     }
 
+    /** How many renewals have failed since the last one that did not. */
+    public int failedRenewals() {
+        return failedRenewals;
+    }
+
+    /** Records a renewal that failed; returns how many have in a row. */
+    int renewalFailed(String detail) {
+        lastFailure = detail;
+        return FAILED_RENEWALS.incrementAndGet(this);
+    }
+
     /** What was observed last when the grant's time has passed, for messages. */
     public String endOfTime(long nowNanos, Ticker ticker) {
-        int failed = failedRenewals.get();
+        int failed = failedRenewals;
         String failure = failed == 0 ? "" : "; " + failed + " renewals failed, the last one: " + lastFailure;
         return (validity.hasEndedByWallClockOnly(ticker)
                         ? "by the wall clock, which was set forward, unless the machine was suspended; "

@@ -255,8 +255,7 @@ public final class Renewals {
     private void unknown(List<HeldGrant> heldGrants, String detail) {
         long now = runtime.ticker().nanos();
         for (HeldGrant heldGrant : heldGrants) {
-            heldGrant.lastFailure = detail;
-            int failed = heldGrant.failedRenewals.incrementAndGet();
+            int failed = heldGrant.renewalFailed(detail);
             long max = Math.min(MAX_RETRY_NANOS, Math.max(1_000_000, heldGrant.thirdOfLeaseNanos() / 4));
             long delay = Math.min(max, 20_000_000L << Math.min(failed - 1, 6));
             heldGrant.renewDueNanos = now + delay / 2 + runtime.random().get().nextLong(delay / 2 + 1);

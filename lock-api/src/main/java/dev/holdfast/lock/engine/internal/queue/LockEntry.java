@@ -128,14 +128,15 @@ public final class LockEntry implements EntryCallbacks, StateMutex.Guarded, Wait
     }
 
     /**
-     * Whether a waiter that tries once can be answered without an attempt. A reader uses the answer to an attempt that is already
+     * Whether a waiter that tries once can be answered without an attempt. Waiters without an acquisition, after a failure without
+     * memory, show nothing. A reader uses the answer to an attempt that is already
      * in flight.
      */
     private boolean isKnownBusy() {
         if (admission.isShared() && !holds.isBusy()) {
             return pending != null && !pending.isAsking();
         }
-        return holds.isBusy() || !queue().isEmpty();
+        return holds.isBusy() || pending != null && !queue().isEmpty();
     }
 
     /** Adds a read hold to a thread that holds the exclusive lock; returns false if it does not. */
@@ -301,6 +302,11 @@ public final class LockEntry implements EntryCallbacks, StateMutex.Guarded, Wait
             pending = begun;
             begun.ask();
         }
+    }
+
+    /** Begins an acquisition if none is pending although somebody waits, as after a failure without memory. */
+    public void resume() {
+        mutex().submit(this::startNext);
     }
 
     @Override

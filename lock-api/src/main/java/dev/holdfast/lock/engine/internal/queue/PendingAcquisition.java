@@ -87,6 +87,15 @@ final class PendingAcquisition {
         if (head == null) {
             throw new IllegalStateException("lock '" + entry.name() + "': attempt without a waiter");
         }
+        try {
+            begin(head);
+        } catch (Throwable e) {
+            stop();
+            throw e;
+        }
+    }
+
+    private void begin(Waiter head) {
         schedule.attemptBegins();
         Attempt next = sender.nextAttempt(head);
         current = next;
@@ -96,6 +105,16 @@ final class PendingAcquisition {
             entry.mutex().afterUnlock(() -> entry.mutex().run(() -> failed(next, overload, false)));
         } else {
             sender.begin(next, head);
+        }
+    }
+
+    /**
+     * Ends the acquisition if a step of it fails, for example without memory: nothing would repeat the attempt. The next call for
+     * the name begins another one, and a waiting thread does so within a second ({@link LockEntry#resume}).
+     */
+    private void stop() {
+        if (state != State.ENDED) {
+            giveUp();
         }
     }
 
@@ -227,6 +246,15 @@ final class PendingAcquisition {
         if (!isAwaited(asked)) {
             return;
         }
+        try {
+            listen(asked, busy);
+        } catch (Throwable e) {
+            stop();
+            throw e;
+        }
+    }
+
+    private void listen(Attempt asked, AcquireResult.Busy busy) {
         state = State.LISTENING;
         lastFailure = null;
         entry.availability().noteAnswer();
@@ -260,13 +288,22 @@ final class PendingAcquisition {
         }
     }
 
+    private void fail(LockException failure, boolean wasSent) {
+        try {
+            retryOrGiveUp(failure, wasSent);
+        } catch (Throwable e) {
+            stop();
+            throw e;
+        }
+    }
+
     /**
      * Fails the waiters that do not retry, and schedules the next attempt for the others. The acquisition is replaced if the
      * store was not asked to let it wait: the store's reaction to the end of the attempt, such as leaving a queue, may still
      * arrive. An attempt that was cut off by its waiter's deadline shows nothing about the store: a waiter for one answer gets
      * the next attempt.
      */
-    private void fail(LockException failure, boolean wasSent) {
+    private void retryOrGiveUp(LockException failure, boolean wasSent) {
         state = State.RETRYING;
         boolean refused = failure instanceof LockConfigurationException;
         boolean onlyRefused = wasSent && refused && !acquisition.mayBeThere();

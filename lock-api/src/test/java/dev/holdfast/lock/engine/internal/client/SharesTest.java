@@ -258,6 +258,7 @@ class SharesTest {
         interrupting.readLock().lock();
         client.entries()
                 .lost(LockEngine.grant(interrupting.writeLock().held().orElseThrow()), LossReason.REVOKED, "gone");
+        pass(1_000_000_000);
 
         assertThatThrownBy(first::unlock).isInstanceOf(LeaseLostException.class);
         assertThat(Thread.currentThread().isInterrupted()).isTrue();

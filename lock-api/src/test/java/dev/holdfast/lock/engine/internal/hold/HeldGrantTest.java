@@ -83,12 +83,12 @@ class HeldGrantTest {
     })
     void renewal_extendsToTheLaterEnd(long renewed, long end, long due, long confirmed) {
         HeldGrant heldGrant = granted();
-        heldGrant.failedRenewals.set(2);
+        heldGrant.failedRenewals = 2;
         heldGrant.confirm(sent(5_000), 5_100 * MILLI, renewed, true);
         assertThat(5_200 + remaining(heldGrant, 5_200)).isEqualTo(end);
         assertThat(heldGrant.renewDueNanos / MILLI).isEqualTo(due);
         assertThat(heldGrant.confirmedMillis()).isEqualTo(confirmed);
-        assertThat(heldGrant.failedRenewals).hasValue(0);
+        assertThat(heldGrant.failedRenewals()).isEqualTo(0);
         assertThat(heldGrant.lastConfirmed(5_500 * MILLI))
                 .contains("500 ms ago (lease " + Durations.text(confirmed * MILLI) + ")");
     }
@@ -121,10 +121,10 @@ class HeldGrantTest {
         HeldGrant heldGrant = granted();
         heldGrant.doubt(100 * MILLI);
         heldGrant.doubt(300 * MILLI);
-        heldGrant.failedRenewals.set(1);
+        heldGrant.failedRenewals = 1;
 
         heldGrant.confirm(sent(200), 400 * MILLI, 15_000, true);
-        assertThat(heldGrant.failedRenewals).as("the store answers").hasValue(0);
+        assertThat(heldGrant.failedRenewals()).as("the store answers").isEqualTo(0);
         assertThat(heldGrant.isDoubted()).isTrue();
         assertThat(heldGrant.renewDueNanos).as("sent again immediately").isEqualTo(400 * MILLI);
 
@@ -244,7 +244,7 @@ class HeldGrantTest {
         HeldGrant heldGrant = granted(leaseMillis, LockOptions.defaults());
         switch (happened) {
             case "doubted" -> heldGrant.doubt(25 * MILLI);
-            case "a renewal failed" -> heldGrant.failedRenewals.set(1);
+            case "a renewal failed" -> heldGrant.failedRenewals = 1;
             case "the owner died" -> heldGrant.abandonedBecause = LossReason.OWNER_DIED;
             default -> {}
         }

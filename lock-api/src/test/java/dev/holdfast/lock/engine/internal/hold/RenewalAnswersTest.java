@@ -104,7 +104,7 @@ class RenewalAnswersTest {
         answer.complete(List.of(new RenewResult.Renewed(15_000)));
 
         assertThat(virtual.remainingMillis(held)).isEqualTo(11_550);
-        assertThat(held.heldGrant.failedRenewals).hasValue(0);
+        assertThat(held.heldGrant.failedRenewals()).isEqualTo(0);
     }
 
     /**
@@ -134,7 +134,7 @@ class RenewalAnswersTest {
         Hold held = hold("n");
         virtual.pass(6 * Virtual.SECOND);
         assertThat(reported).startsWith("suspect n");
-        int failed = held.heldGrant.failedRenewals.get();
+        int failed = held.heldGrant.failedRenewals();
         int renewals = backend.renewals;
 
         if (unclear) {
@@ -143,7 +143,7 @@ class RenewalAnswersTest {
             answer.completeExceptionally(OutageBackend.unreachable());
         }
 
-        assertThat(held.heldGrant.failedRenewals).hasValue(failed);
+        assertThat(held.heldGrant.failedRenewals()).isEqualTo(failed);
         virtual.pass(1_000_000);
         assertThat(backend.renewals).isEqualTo(renewals);
     }
@@ -164,9 +164,9 @@ class RenewalAnswersTest {
         Hold held = hold("n");
         virtual.pass(5 * Virtual.SECOND);
         assertThat(held.state).isEqualTo(Hold.State.HELD);
-        assertThat(held.heldGrant.failedRenewals).hasValue(1);
+        assertThat(held.heldGrant.failedRenewals()).isEqualTo(1);
         virtual.pass(Virtual.SECOND / 10);
-        assertThat(held.heldGrant.failedRenewals).hasValue(0);
+        assertThat(held.heldGrant.failedRenewals()).isEqualTo(0);
         assertThat(reported).containsExactly("suspect n", "renewed n");
     }
 
@@ -190,10 +190,10 @@ class RenewalAnswersTest {
         }
         answer.complete(results);
 
-        assertThat(kept.heldGrant.failedRenewals).hasValue(0);
+        assertThat(kept.heldGrant.failedRenewals()).isEqualTo(0);
         assertThat(virtual.remainingMillis(kept)).isGreaterThan(14_000);
         assertThat(unclear.state).isEqualTo(Hold.State.HELD);
-        assertThat(unclear.heldGrant.failedRenewals).hasValue(1);
+        assertThat(unclear.heldGrant.failedRenewals()).isEqualTo(1);
         assertThat(gone.lossReason()).isEqualTo(LossReason.SESSION_LOST);
     }
 
@@ -204,7 +204,7 @@ class RenewalAnswersTest {
         virtual.pass(5 * Virtual.SECOND);
         answer.complete(List.of());
         assertThat(held.state).isEqualTo(Hold.State.HELD);
-        assertThat(held.heldGrant.failedRenewals).hasValue(1);
+        assertThat(held.heldGrant.failedRenewals()).isEqualTo(1);
     }
 
     /** At most a thousand are sent together; the others are not sent, and are retried together with these. */
@@ -349,6 +349,6 @@ class RenewalAnswersTest {
         virtual.pass(20_000_000);
 
         assertThat(backend.renewals).isEqualTo(2);
-        assertThat(held.heldGrant.failedRenewals).hasValue(0);
+        assertThat(held.heldGrant.failedRenewals()).isEqualTo(0);
     }
 }

@@ -169,7 +169,7 @@ class RenewalRequestsTest {
         backend.failure = OutageBackend::unreachable;
         virtual.pass(Virtual.SECOND);
         assertThat(reported).hasSize(MAX_BATCH + 1).containsOnlyOnce("the store did not answer for other leases");
-        assertThat(last.heldGrant.failedRenewals.get()).isPositive();
+        assertThat(last.heldGrant.failedRenewals()).isPositive();
     }
 
     // ---- threads

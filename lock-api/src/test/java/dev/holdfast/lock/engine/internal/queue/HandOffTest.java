@@ -93,7 +93,7 @@ class HandOffTest {
         run.backend().failure = OutageBackend::unreachable;
         run.virtual().pass(5 * Virtual.SECOND);
         run.backend().failure = null;
-        assertThat(run.held().heldGrant.failedRenewals.get()).isPositive();
+        assertThat(run.held().heldGrant.failedRenewals()).isPositive();
     }
 
     /** No timer runs: nothing is renewed, and nothing has failed. */

@@ -64,7 +64,7 @@ class RenewalBatchesTest {
         assertThat(all)
                 .allMatch(waiter -> waiter.hold != null
                         && waiter.hold.state == Hold.State.HELD
-                        && waiter.hold.heldGrant.failedRenewals.get() == 0);
+                        && waiter.hold.heldGrant.failedRenewals() == 0);
         assertThat(requests).allSatisfy(request -> {
             assertThat(request).hasSizeLessThanOrEqualTo(1_000);
             assertThat(request.stream().map(Grant::leaseMillis).distinct()).hasSize(1);
