@@ -17,6 +17,7 @@ import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
@@ -197,6 +198,7 @@ final class DeadlineTest {
             assertThat(lease.isValid()).isTrue();
             await().atMost(PATIENCE)
                     .until(() -> db.number("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'") == 0);
+            BackgroundLog.flush(PATIENCE.toMillis());
         } finally {
             System.setErr(usual);
         }

@@ -14,6 +14,7 @@ import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import dev.holdfast.lock.testkit.server.MemcachedServer;
 import dev.holdfast.lock.testkit.server.process.SelfSignedCertificate;
 import dev.holdfast.lock.testkit.support.CanaryPassword;
@@ -209,6 +210,7 @@ final class MemcachedAccessTest {
                 awaitNoThreads();
                 await().atMost(Duration.ofMinutes(1))
                         .until(() -> server.stat("curr_connections") <= 2); // this one, and what listens
+                BackgroundLog.flush(20_000);
             } finally {
                 System.setErr(before);
             }

@@ -9,6 +9,7 @@ import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import io.lettuce.core.RedisClient;
@@ -271,6 +272,7 @@ final class RedisCloseTest {
         System.setErr(new PrintStream(said, true, StandardCharsets.UTF_8));
         try {
             step.run();
+            BackgroundLog.flush(20_000);
         } finally {
             System.setErr(before);
         }

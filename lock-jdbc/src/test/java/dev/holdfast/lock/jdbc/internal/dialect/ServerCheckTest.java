@@ -12,6 +12,7 @@ import dev.holdfast.lock.jdbc.JdbcLocks;
 import dev.holdfast.lock.jdbc.JdbcStrategy;
 import dev.holdfast.lock.jdbc.SharedDb;
 import dev.holdfast.lock.jdbc.internal.connection.ScriptedDatabase;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import dev.holdfast.lock.testkit.support.LogCapture;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
@@ -262,6 +263,7 @@ final class ServerCheckTest {
         System.setErr(new PrintStream(bytes, true, StandardCharsets.UTF_8));
         try {
             work.run();
+            BackgroundLog.flush(20_000);
         } finally {
             System.setErr(before);
         }

@@ -277,7 +277,8 @@ final class SweeperTest {
                     .isEqualTo(List.of(
                             "SELECT name FROM holdfast_held WHERE expires" + older
                                     + (postgres ? "(SELECT " + before + ")" : before) + below
-                                    + " ORDER BY expires LIMIT 500",
+                                    + " ORDER BY expires "
+                                    + (product == Product.H2 ? "FETCH FIRST 500 ROWS ONLY" : "LIMIT 500"),
                             "/*client prepare*/DELETE FROM holdfast_held WHERE name "
                                     + (postgres ? dialect.operator("=") + " ANY (?)" : "IN (?, ?)") + " AND expires"
                                     + (Product.isInnoDb(dialect) ? " + INTERVAL 0 SECOND" : "") + older + before));

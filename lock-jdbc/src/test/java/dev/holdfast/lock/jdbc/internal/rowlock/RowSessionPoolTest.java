@@ -11,6 +11,7 @@ import dev.holdfast.lock.jdbc.internal.connection.Database;
 import dev.holdfast.lock.jdbc.internal.dialect.Db;
 import dev.holdfast.lock.jdbc.internal.dialect.LockTable;
 import dev.holdfast.lock.jdbc.internal.sql.TableName;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.lang.reflect.InvocationTargetException;
@@ -84,6 +85,7 @@ final class RowSessionPoolTest {
             sessions.drop(session);
             await().atMost(PATIENCE).until(() -> pool.getHikariPoolMXBean().getActiveConnections() == 0);
             sessions.close(System.nanoTime());
+            BackgroundLog.flush(PATIENCE.toMillis());
         } finally {
             System.setErr(usual);
         }
