@@ -104,6 +104,12 @@ final class JdbcFixture implements LockFixture {
         return all;
     }
 
+    /** A row lock ends connections in use, of which HikariCP writes a line on the thread that used them. */
+    @Override
+    public boolean canBlockLog() {
+        return strategy != JdbcStrategy.ROW_LOCK;
+    }
+
     @Override
     public Set<Demand.Kind> demands() {
         return strategy == JdbcStrategy.VERSION ? EnumSet.allOf(Demand.Kind.class) : EnumSet.of(Demand.Kind.EXCLUSIVE);

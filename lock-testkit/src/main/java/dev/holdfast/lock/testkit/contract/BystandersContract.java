@@ -20,6 +20,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
@@ -112,7 +113,7 @@ public abstract class BystandersContract extends ClientGroup {
         final Duration lease;
         final CountDownLatch end = new CountDownLatch(1);
         final CountDownLatch interrupted = new CountDownLatch(1);
-        final BlockedLog log = new BlockedLog();
+        final Optional<BlockedLog> log = fixture().canBlockLog() ? Optional.of(new BlockedLog()) : Optional.empty();
         final List<Lease> others = new ArrayList<>();
         final List<Crowd> crowds = new ArrayList<>();
         final String busy = newName();
@@ -150,7 +151,7 @@ public abstract class BystandersContract extends ClientGroup {
                         fixture().permitWaiters(),
                         wait -> client.semaphore(name, 1).acquireAsync(1, wait)));
             }
-            Waits.until("the log blocks", () -> log.blocked() > 0);
+            log.ifPresent(blocked -> Waits.until("the log blocks", () -> blocked.blocked() > 0));
         }
 
         /** Its lease is lost, which the client reports by an interrupt. */
@@ -256,7 +257,7 @@ public abstract class BystandersContract extends ClientGroup {
         @Override
         public void close() {
             end.countDown();
-            log.close();
+            log.ifPresent(BlockedLog::close);
             others.forEach(Lease::close);
         }
     }
