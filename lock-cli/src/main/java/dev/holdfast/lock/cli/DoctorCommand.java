@@ -56,8 +56,8 @@ final class DoctorCommand implements Callable<Integer> {
         store.applyVerbosity();
         long begunNanos = System.nanoTime();
         try (LockClient client = uri == null ? store.connect() : store.connect(uri)) {
-            print(StoreFinding.ok("the store answers; connecting took "
-                    + Checkup.millis(System.nanoTime() - begunNanos)));
+            print(StoreFinding.ok(
+                    "the store answers; connecting took " + Checkup.millis(System.nanoTime() - begunNanos)));
             List<StoreFinding> findings = new Checkup(client).run();
             findings.forEach(this::print);
             return worst(findings);

@@ -12,7 +12,9 @@ import io.netty.channel.ConnectTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -34,6 +36,10 @@ final class InitialConnect implements AutoCloseable {
     private final long deadlineNanos;
     private final int repeats;
     private volatile boolean opened;
+    /** The threads that open something now. Once the client's event loops have ended, nothing else would end them. */
+    private final Set<Thread> threads = ConcurrentHashMap.newKeySet();
+
+    private volatile boolean ended;
 
     InitialConnect(boolean cluster, List<RedisURI> uris, Duration timeout) {
         this(cluster, uris, timeout, loaded ? 0 : FIRST_REPEATS);
@@ -121,6 +127,10 @@ final class InitialConnect implements AutoCloseable {
         Thread thread = new Thread(
                 null,
                 () -> {
+                    threads.add(Thread.currentThread());
+                    if (ended) {
+                        Thread.currentThread().interrupt();
+                    }
                     try {
                         T result = open.get();
                         if (!opened.complete(result)) {
@@ -128,6 +138,8 @@ final class InitialConnect implements AutoCloseable {
                         }
                     } catch (Throwable e) {
                         opened.completeExceptionally(e);
+                    } finally {
+                        threads.remove(Thread.currentThread());
                     }
                 },
                 "holdfast-redis-open",
@@ -170,5 +182,11 @@ final class InitialConnect implements AutoCloseable {
     @Override
     public void close() {
         diagnosis.close();
+    }
+
+    /** Ends the threads that still open something, after the end of the event loops that would have answered them. */
+    void end() {
+        ended = true;
+        threads.forEach(Thread::interrupt);
     }
 }

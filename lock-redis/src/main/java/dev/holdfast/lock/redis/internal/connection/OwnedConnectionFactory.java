@@ -211,7 +211,7 @@ public final class OwnedConnectionFactory implements ConnectionFactory {
                 .whenComplete((closed, late) -> client.shutdownAsync(0, 2, TimeUnit.SECONDS)
                         .whenComplete((nothing, failure) -> {
                             resources.shutdown(0, 2, TimeUnit.SECONDS);
-                            threads.shutdown(0, 2, TimeUnit.SECONDS);
+                            threads.shutdown(0, 2, TimeUnit.SECONDS).addListener(ended -> opening.end());
                         }));
     }
 

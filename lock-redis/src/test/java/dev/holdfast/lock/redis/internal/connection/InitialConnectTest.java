@@ -258,4 +258,28 @@ final class InitialConnectTest {
             assertThat(opening.explain(alone)).isSameAs(alone);
         }
     }
+
+    /** A client whose event loops have ended never answers. */
+    @Test
+    void end_endsTheThreadThatStillOpens() throws Exception {
+        InitialConnect opening = opening(Duration.ofMillis(100), 0);
+        CompletableFuture<Thread> waiting = new CompletableFuture<>();
+        assertThatThrownBy(() -> opening.inTime(
+                        () -> {
+                            waiting.complete(Thread.currentThread());
+                            try {
+                                return new CompletableFuture<String>().get();
+                            } catch (Exception e) {
+                                throw new IllegalStateException(e);
+                            }
+                        },
+                        late -> {}))
+                .isInstanceOf(LockUnavailableException.class);
+        assertThat(waiting.get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS).isAlive())
+                .isTrue();
+
+        opening.end();
+        waiting.get().join(PATIENCE.toMillis());
+        assertThat(waiting.get().isAlive()).isFalse();
+    }
 }
