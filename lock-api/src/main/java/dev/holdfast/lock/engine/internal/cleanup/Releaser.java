@@ -103,7 +103,7 @@ public final class Releaser {
         Removal<Void> removal = new Removal<>(
                 kind, acquisition, () -> backend.abandon(acquisition, millis()), ignored -> {}, requests, timeoutNanos);
         removal.worthUntilNanos = worthUntilNanos(leaseMillis);
-        return () -> abandonments.add(answered -> send(removal, answered));
+        return () -> abandonments.add(removal.name(), answered -> send(removal, answered));
     }
 
     private void send(Removal<Void> abandonment, Runnable answered) {

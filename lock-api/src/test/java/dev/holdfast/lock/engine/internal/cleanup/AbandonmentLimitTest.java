@@ -15,7 +15,7 @@ class AbandonmentLimitTest {
         List<Integer> order = new ArrayList<>();
         for (int i = 0; i < 1_000; i++) {
             int number = i;
-            limit.add(answered -> {
+            limit.add("name", answered -> {
                 order.add(number);
                 sent.add(answered);
             });
@@ -27,16 +27,28 @@ class AbandonmentLimitTest {
             assertThat(sent).hasSize(Math.min(1_000, answered + 1 + AbandonmentLimit.MAX_AT_ONCE));
         }
         assertThat(order).isSorted();
+        assertThat(limit.names()).isZero();
+    }
+
+    @Test
+    void namesWithoutAnswers_delayNoOther() {
+        for (int i = 0; i < 1_000; i++) {
+            limit.add("stuck", answered -> {});
+        }
+        limit.add("other", sent::add);
+        assertThat(sent).hasSize(1);
+        sent.get(0).run();
+        assertThat(limit.names()).isEqualTo(1);
     }
 
     @Test
     void answersAtOnce_needNoStack() {
         for (int i = 0; i < AbandonmentLimit.MAX_AT_ONCE; i++) {
-            limit.add(sent::add);
+            limit.add("name", sent::add);
         }
         int[] answered = new int[1];
         for (int i = 0; i < 100_000; i++) {
-            limit.add(done -> {
+            limit.add("name", done -> {
                 answered[0]++;
                 done.run();
             });
@@ -48,11 +60,11 @@ class AbandonmentLimitTest {
     @Test
     void failureToSend_keepsNoPlace() {
         for (int i = 0; i < 100; i++) {
-            limit.add(answered -> {
+            limit.add("name", answered -> {
                 throw new OutOfMemoryError("on purpose");
             });
         }
-        limit.add(sent::add);
+        limit.add("name", sent::add);
         assertThat(sent).hasSize(1);
     }
 }
