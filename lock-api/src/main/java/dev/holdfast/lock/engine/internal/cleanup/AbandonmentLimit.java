@@ -41,6 +41,7 @@ final class AbandonmentLimit {
     int names() {
         return lines.size();
     }
+
     private final class Line {
         private final String name;
         private final Queue<Abandonment> waiting = new ConcurrentLinkedQueue<>();

@@ -4,7 +4,6 @@ import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.DistributedSemaphore;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.Lease;
-import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.Permit;
 import dev.holdfast.lock.engine.internal.hold.Hold;
 import dev.holdfast.lock.engine.internal.queue.LockEntry;
@@ -13,48 +12,33 @@ import dev.holdfast.lock.engine.internal.runtime.Failures;
 import dev.holdfast.lock.spi.LockName;
 import java.time.Duration;
 import java.util.List;
-import java.util.Objects;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** The user's handle of a semaphore: each acquisition has a lock entry of its own. */
-final class EngineSemaphore implements DistributedSemaphore {
-    private final Acquirer acquirer;
-    private final String name;
+final class EngineSemaphore extends BlockingSemaphore {
     private final int limit;
     private final Function<Hold, Permit> permits;
 
     EngineSemaphore(Acquirer acquirer, int limit) {
-        this.acquirer = acquirer;
-        this.name = acquirer.name();
+        super(acquirer);
         this.permits = hold -> new EnginePermit(acquirer.engine(), acquirer.calls(), hold);
         this.limit = demand(1, limit).limit();
     }
 
     private Demand.Permits demand(int permits, int of) {
-        return Failures.named(name, () -> new Demand.Permits(permits, of));
+        return Failures.named(name(), () -> new Demand.Permits(permits, of));
     }
 
     private Function<Waiter, LockEntry> entrance(int permits) {
         Demand.Permits demand = demand(permits, limit);
-        return waiter -> acquirer.entries().permit(name, demand, waiter);
-    }
-
-    @Override
-    public String name() {
-        return name;
+        return waiter -> acquirer.entries().permit(name(), demand, waiter);
     }
 
     @Override
     public int limit() {
         return limit;
-    }
-
-    @Override
-    public LockOptions options() {
-        return acquirer.options();
     }
 
     @Override
@@ -69,7 +53,7 @@ final class EngineSemaphore implements DistributedSemaphore {
 
     @Override
     public int availablePermits() {
-        List<HolderInfo> holders = queries().holders(name);
+        List<HolderInfo> holders = queries().holders(name());
         int available = storedLimit();
         for (HolderInfo holder : holders) {
             if (!(holder.demand() instanceof Demand.Permits held)) {
@@ -81,32 +65,6 @@ final class EngineSemaphore implements DistributedSemaphore {
     }
 
     @Override
-    public Permit acquire(int permits) throws InterruptedException {
-        return Objects.requireNonNull(obtain(permits, Waiter.FOREVER, true));
-    }
-
-    @Override
-    public Permit acquire(int permits, Duration timeout) throws InterruptedException {
-        long timeoutNanos = acquirer.timeoutNanos(timeout);
-        Permit permit = obtain(permits, timeoutNanos, true);
-        if (permit == null) {
-            throw acquirer.timedOut(timeoutNanos);
-        }
-        return permit;
-    }
-
-    @Override
-    public Optional<Permit> tryAcquire(int permits) {
-        return Optional.ofNullable(acquirer.obtainUninterruptibly(0, true, entrance(permits)))
-                .map(this::permit);
-    }
-
-    @Override
-    public Optional<Permit> tryAcquire(int permits, Duration timeout) throws InterruptedException {
-        return Optional.ofNullable(obtain(permits, acquirer.timeoutNanos(timeout), true));
-    }
-
-    /** Acquires for the calling thread; returns null if there were too few free permits. */
     @Nullable Permit obtain(int permits, long timeoutNanos, boolean interruptible) throws InterruptedException {
         Hold hold = acquirer.obtain(timeoutNanos, true, interruptible, entrance(permits));
         return hold == null ? null : permit(hold);
@@ -125,7 +83,7 @@ final class EngineSemaphore implements DistributedSemaphore {
         EngineSemaphore changed = new EngineSemaphore(acquirer, newLimit);
         int stored = tryChangeLimit(newLimit);
         if (stored != newLimit) {
-            throw Failures.notTheLimit(name, limit, newLimit, stored);
+            throw Failures.notTheLimit(name(), limit, newLimit, stored);
         }
         return changed;
     }
@@ -133,7 +91,7 @@ final class EngineSemaphore implements DistributedSemaphore {
     /** Returns the limit that is stored afterwards, which is another one if it was not that of this object. */
     int tryChangeLimit(int newLimit) {
         demand(1, newLimit);
-        return queries().changeLimit(name, limit, newLimit);
+        return queries().changeLimit(name(), limit, newLimit);
     }
 
     private StoreQueries queries() {
@@ -146,6 +104,6 @@ final class EngineSemaphore implements DistributedSemaphore {
 
     @Override
     public String toString() {
-        return "DistributedSemaphore[" + LockName.printable(name) + ", limit " + limit + "]";
+        return "DistributedSemaphore[" + LockName.printable(name()) + ", limit " + limit + "]";
     }
 }

@@ -2,7 +2,6 @@ package dev.holdfast.lock.engine.internal.client;
 
 import dev.holdfast.lock.DistributedSemaphore;
 import dev.holdfast.lock.LockConfigurationException;
-import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockTimeoutException;
 import dev.holdfast.lock.Permit;
 import dev.holdfast.lock.engine.internal.queue.Waiter;
@@ -10,7 +9,6 @@ import dev.holdfast.lock.engine.internal.runtime.OtherLimitException;
 import dev.holdfast.lock.spi.support.FailureTranslator;
 import java.time.Duration;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -18,29 +16,18 @@ import org.jspecify.annotations.Nullable;
  * A semaphore that uses the stored limit. Each request needs a limit, and the store refuses it with the stored one if that is
  * different: the request is then repeated with the stored limit. The cost of a change is one request per handle.
  */
-final class StoredLimitSemaphore implements DistributedSemaphore {
-    private final Acquirer acquirer;
+final class StoredLimitSemaphore extends BlockingSemaphore {
     /** Has the limit that the store returned last. */
     private volatile EngineSemaphore current;
 
     StoredLimitSemaphore(Acquirer acquirer, EngineSemaphore initial) {
-        this.acquirer = acquirer;
+        super(acquirer);
         this.current = initial;
-    }
-
-    @Override
-    public String name() {
-        return acquirer.name();
     }
 
     @Override
     public int limit() {
         return current.limit();
-    }
-
-    @Override
-    public LockOptions options() {
-        return acquirer.options();
     }
 
     @Override
@@ -59,36 +46,7 @@ final class StoredLimitSemaphore implements DistributedSemaphore {
     }
 
     @Override
-    public Permit acquire(int permits) throws InterruptedException {
-        Permit permit = obtain(permits, Waiter.FOREVER, true);
-        return Objects.requireNonNull(permit);
-    }
-
-    @Override
-    public Permit acquire(int permits, Duration timeout) throws InterruptedException {
-        long timeoutNanos = acquirer.timeoutNanos(timeout);
-        Permit permit = obtain(permits, timeoutNanos, true);
-        if (permit == null) {
-            throw acquirer.timedOut(timeoutNanos);
-        }
-        return permit;
-    }
-
-    @Override
-    public Optional<Permit> tryAcquire(int permits) {
-        try {
-            return Optional.ofNullable(obtain(permits, 0, false));
-        } catch (InterruptedException impossible) {
-            throw new AssertionError(impossible);
-        }
-    }
-
-    @Override
-    public Optional<Permit> tryAcquire(int permits, Duration timeout) throws InterruptedException {
-        return Optional.ofNullable(obtain(permits, acquirer.timeoutNanos(timeout), true));
-    }
-
-    private @Nullable Permit obtain(int permits, long timeoutNanos, boolean interruptible) throws InterruptedException {
+    @Nullable Permit obtain(int permits, long timeoutNanos, boolean interruptible) throws InterruptedException {
         long sinceNanos = acquirer.engine().nanos();
         while (true) {
             EngineSemaphore asked = withRoomFor(permits);

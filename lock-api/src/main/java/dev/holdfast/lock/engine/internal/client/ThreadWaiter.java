@@ -83,9 +83,9 @@ public final class ThreadWaiter extends Waiter {
             }
             parkNanos = Math.min(remaining, MAX_PARK_NANOS);
         }
-        long parkedAt = System.nanoTime();
+        long parkedAt = ticker.nanos();
         LockSupport.parkNanos(entry, parkNanos);
-        if (System.nanoTime() - parkedAt >= MAX_PARK_NANOS) {
+        if (ticker.nanos() - parkedAt >= MAX_PARK_NANOS) {
             entry.resume();
         }
     }
