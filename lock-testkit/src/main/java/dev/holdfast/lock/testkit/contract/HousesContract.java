@@ -118,7 +118,7 @@ public abstract class HousesContract extends ClientGroup {
         }
     }
 
-    @TestIf({Need.PAUSE, Need.LAPSE}) // a lock that lasts as long as its connection ends with that
+    @TestIf(Need.PAUSE)
     @House("process:logs")
     @DisplayName("A log that throws at each line costs no lock while the store stands still")
     void logThrows_whileTheStoreStandsStill_locksAreKept() throws Exception {

@@ -6,6 +6,7 @@ import com.zaxxer.hikari.HikariPoolMXBean;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialect;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import javax.sql.DataSource;
@@ -183,17 +184,38 @@ public final class Connections implements AutoCloseable {
         return config;
     }
 
-    /** Ends a connection that this thread uses, instead of closing it, so that the pool logs nothing. */
+    /**
+     * Ends a connection that this thread uses, instead of closing it, so that the pool neither gives it out again nor, unless it
+     * is behind a wrapper, logs anything.
+     */
     public void end(Connection connection) {
         abort(connection);
-        if (pool != null && canEvict(connection)) {
-            pool.evictConnection(connection);
-            return;
+        if (pool != null) {
+            if (canEvict(connection)) {
+                pool.evictConnection(connection);
+                return;
+            }
+            showItsEnd(pool, connection);
         }
         try {
             connection.close();
         } catch (SQLException | RuntimeException e) {
             // It has ended already. A pool behind a wrapper may log that, and the log may throw.
+        }
+    }
+
+    /**
+     * HikariCP evicts a connection of which a call fails with a state that means its end. Most calls of MariaDB's driver on a closed
+     * connection fail with another state or not at all, so that the pool would give it out again, and again within half a second of
+     * its last use.
+     */
+    private static void showItsEnd(HikariDataSource pool, Connection connection) {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("SELECT 1");
+        } catch (SQLException e) {
+            // Expected.
+        } catch (RuntimeException e) { // the log threw at the pool's warning, which comes before the eviction
+            pool.getHikariPoolMXBean().softEvictConnections();
         }
     }
 
@@ -206,8 +228,8 @@ public final class Connections implements AutoCloseable {
     public static void abort(Connection connection) {
         try {
             connection.abort(Runnable::run);
-        } catch (SQLException e) {
-            // It has ended already.
+        } catch (SQLException | RuntimeException e) {
+            // It has ended already. Its pool may log that, and the log may throw.
         }
     }
 

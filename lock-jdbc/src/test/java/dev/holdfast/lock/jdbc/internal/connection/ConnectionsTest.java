@@ -5,21 +5,27 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariDataSource;
 import com.zaxxer.hikari.metrics.IMetricsTracker;
+import dev.holdfast.lock.jdbc.CountingDataSource;
 import dev.holdfast.lock.jdbc.SharedDb;
 import dev.holdfast.lock.jdbc.internal.dialect.Db;
 import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
+import dev.holdfast.lock.testkit.house.HostileLog;
 import dev.holdfast.lock.testkit.support.LogCapture;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLTransientConnectionException;
+import java.sql.Statement;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The spare connections, made while the application has taken all of its own. */
@@ -86,6 +92,37 @@ final class ConnectionsTest {
             assertThat(direct.keepsDeadline(5_000)).isTrue();
 
             assertThat(connections.keepsDeadline(5_000)).isFalse();
+        }
+    }
+
+    /** A pool behind a wrapper does not know that a connection was ended; MariaDB's driver does not tell it either. */
+    @ParameterizedTest
+    @CsvSource({
+        "MARIADB, false",
+        "MARIADB, true",
+        "MARIADB_BY_MYSQL_DRIVER, false",
+        "MARIADB_BY_MYSQL_DRIVER, true",
+        "POSTGRESQL, false",
+        "POSTGRESQL, true",
+        "H2, false",
+        "H2, true"
+    })
+    void endedConnection_isNotGivenOutAgain(SharedDb shared, boolean logThrows) throws Exception {
+        try (HikariDataSource pool = shared.db().pool(config -> config.setMaximumPoolSize(1));
+                Connections connections = Connections.shared(new CountingDataSource(pool, new AtomicLong()), 5_000)) {
+            for (int i = 0; i < 3; i++) {
+                Connection ended = connections.dataSource().getConnection();
+                Optional<HostileLog> log = logThrows ? Optional.of(HostileLog.throwing()) : Optional.empty();
+                try {
+                    connections.end(ended);
+                } finally {
+                    log.ifPresent(HostileLog::close);
+                }
+                try (Connection next = connections.dataSource().getConnection();
+                        Statement statement = next.createStatement()) {
+                    assertThat(statement.execute("SELECT 1")).isTrue();
+                }
+            }
         }
     }
 
@@ -229,7 +266,7 @@ final class ConnectionsTest {
             ScriptedDatabase scripted = new ScriptedDatabase("x", "1");
             assertThat(connections.canEvict(scripted.connection())).isFalse();
             connections.end(scripted.connection());
-            assertThat(scripted.calls).containsExactly("abort", "close");
+            assertThat(scripted.calls).containsExactly("abort", "createStatement", "SELECT 1", "close");
             assertThat(log.warnings()).isEmpty();
         }
         ScriptedDatabase broken = new ScriptedDatabase("x", "1")
