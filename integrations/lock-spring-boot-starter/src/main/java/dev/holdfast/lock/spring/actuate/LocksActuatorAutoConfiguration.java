@@ -1,6 +1,7 @@
 package dev.holdfast.lock.spring.actuate;
 
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.spring.boot.ConditionalOnSwitch;
 import dev.holdfast.lock.spring.boot.HoldfastAutoConfiguration;
 import java.util.Map;
 import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
@@ -10,7 +11,6 @@ import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -28,7 +28,7 @@ import org.springframework.context.annotation.Import;
         })
 @ConditionalOnClass({Endpoint.class, ConditionalOnAvailableEndpoint.class})
 @ConditionalOnBean(LockClient.class)
-@ConditionalOnProperty(name = "holdfast.enabled", matchIfMissing = true)
+@ConditionalOnSwitch
 public final class LocksActuatorAutoConfiguration {
 
     /** Creates the configuration, which is Spring's to do. */
@@ -51,7 +51,7 @@ public final class LocksActuatorAutoConfiguration {
 
     /** Off by default: each look costs a request to the store. */
     @Configuration(proxyBeanMethods = false)
-    @ConditionalOnProperty(name = "management.health.locks.enabled", havingValue = "true")
+    @ConditionalOnSwitch(value = "management.health.locks.enabled", onIfMissing = false)
     static class HealthConfiguration {
 
         @Bean

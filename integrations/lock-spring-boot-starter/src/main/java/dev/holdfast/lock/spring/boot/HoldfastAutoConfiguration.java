@@ -11,7 +11,6 @@ import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.annotation.Bean;
@@ -28,7 +27,7 @@ import org.springframework.core.env.Environment;
  * property that the library refuses, and a store that does not answer, end the start.
  */
 @AutoConfiguration
-@ConditionalOnProperty(name = "holdfast.enabled", matchIfMissing = true)
+@ConditionalOnSwitch
 @EnableConfigurationProperties(HoldfastProperties.class)
 @ImportRuntimeHints(HoldfastRuntimeHints.class)
 @Import(NamedClients.class)

@@ -6,15 +6,20 @@ import dev.holdfast.lock.LockUnavailableException;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.NoUniqueBeanDefinitionException;
 import org.springframework.beans.factory.UnsatisfiedDependencyException;
+import org.springframework.boot.context.properties.bind.BindException;
+import org.springframework.boot.context.properties.source.ConfigurationProperty;
+import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.diagnostics.FailureAnalyzer;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.Order;
+import org.springframework.core.convert.ConversionException;
 import org.springframework.util.StringUtils;
 
 /** Shows without a stack what the store said, which property the library refuses, or which clients there are to choose from. */
 @Order(Ordered.HIGHEST_PRECEDENCE + 10)
 final class HoldfastFailureAnalyzer implements FailureAnalyzer {
+    private static final ConfigurationPropertyName HOLDFAST = ConfigurationPropertyName.of("holdfast");
     private static final String LOCKED = "@Locked cannot work at ";
 
     @Override
@@ -31,6 +36,9 @@ final class HoldfastFailureAnalyzer implements FailureAnalyzer {
     private static @Nullable FailureAnalysis analysisOf(Throwable cause, Throwable failure) {
         if (cause instanceof RefusedConfigurationException refused) {
             return new FailureAnalysis(refused.description(), refused.action(), refused);
+        }
+        if (cause instanceof BindException bind && HOLDFAST.isAncestorOf(bind.getName())) {
+            return notConverted(bind);
         }
         if (cause instanceof LockConfigurationException) {
             return new FailureAnalysis(
@@ -55,6 +63,22 @@ final class HoldfastFailureAnalyzer implements FailureAnalyzer {
                     cause);
         }
         return null;
+    }
+
+    /** Returns null if a value is not to blame, but an unknown property. */
+    private static @Nullable FailureAnalysis notConverted(BindException bind) {
+        ConfigurationProperty property = bind.getProperty();
+        Class<?> type = bind.getTarget().getType().resolve();
+        if (type == null || !(bind.getCause() instanceof ConversionException)) {
+            return null;
+        }
+        Object value = property == null ? null : property.getValue(); // Spring has none where a group should be
+        RefusedConfigurationException refused =
+                RefusedConfigurationException.of(bind.getName().toString(), value, type, bind.getCause());
+        String from = property == null || property.getOrigin() == null
+                ? ""
+                : " It was read from " + property.getOrigin() + ".";
+        return new FailureAnalysis(refused.description() + from, refused.action(), bind);
     }
 
     private static String place(Throwable failure) {

@@ -12,7 +12,6 @@ import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.support.BeanDefinitionRegistry;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.annotation.Bean;
@@ -29,7 +28,7 @@ import org.springframework.core.type.AnnotationMetadata;
  * called; what the first call needs is made then.
  */
 @AutoConfiguration(after = HoldfastAutoConfiguration.class)
-@ConditionalOnProperty(name = "holdfast.enabled", matchIfMissing = true)
+@ConditionalOnSwitch
 public final class LockedAutoConfiguration {
 
     /** Creates the configuration, which is Spring's to do. */
@@ -53,7 +52,7 @@ public final class LockedAutoConfiguration {
 
     /** What annotated methods need. */
     @Configuration(proxyBeanMethods = false)
-    @ConditionalOnProperty(name = "holdfast.annotation.enabled", matchIfMissing = true)
+    @ConditionalOnSwitch("holdfast.annotation.enabled")
     @Import(ProxyCreator.class)
     static class Advice {
         @Bean
@@ -66,8 +65,8 @@ public final class LockedAutoConfiguration {
         @Bean
         @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
         static LockedAdvisor holdfastLockedAdvisor(Environment environment) {
-            return new LockedAdvisor(
-                    environment.getProperty("holdfast.annotation.order", Integer.class, LockedAdvisor.DEFAULT_ORDER));
+            return new LockedAdvisor(ConditionalOnSwitch.On.read(
+                    environment, "holdfast.annotation.order", Integer.class, LockedAdvisor.DEFAULT_ORDER));
         }
     }
 

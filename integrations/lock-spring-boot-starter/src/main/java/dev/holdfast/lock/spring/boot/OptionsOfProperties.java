@@ -16,10 +16,9 @@ final class OptionsOfProperties {
 
     static NamedLockOptions named(HoldfastProperties properties) {
         Duration wait = properties.annotation().longestWait();
-        if (wait != null && wait.isNegative()) {
-            throw RefusedConfigurationException.of(
-                    "holdfast.annotation.wait", new IllegalArgumentException("it must not be negative, got " + wait));
-        }
+        refuseNegative("holdfast.annotation.wait", wait, wait != null && wait.isNegative());
+        int names = properties.metrics().maxNames();
+        refuseNegative("holdfast.metrics.max-names", names, names < 0);
         LockOptions defaults = lock("holdfast.lock", LockOptions.builder(), properties.lock());
         Map<String, LockOptions> named = new TreeMap<>();
         for (Map.Entry<String, HoldfastProperties.Lock> own : properties.locks().entrySet()) {
@@ -27,6 +26,13 @@ final class OptionsOfProperties {
             named.put(own.getKey(), lock(prefix, defaults.toBuilder(), own.getValue()));
         }
         return new NamedLockOptions(defaults, named);
+    }
+
+    private static void refuseNegative(String property, @Nullable Object value, boolean negative) {
+        if (negative) {
+            throw RefusedConfigurationException.of(
+                    property, new IllegalArgumentException("it must not be negative, got " + value));
+        }
     }
 
     static LockClientOptions client(HoldfastProperties properties, LockOptions defaults, String application) {

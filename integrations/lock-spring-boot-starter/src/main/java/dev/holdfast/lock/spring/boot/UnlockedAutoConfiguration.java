@@ -24,7 +24,7 @@ public final class UnlockedAutoConfiguration {
     @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
     static UnlockedMethodsWarning holdfastUnlockedMethodsWarning(
             ConfigurableListableBeanFactory beans, Environment environment) {
-        boolean all = !environment.getProperty("holdfast.enabled", Boolean.class, true);
+        boolean all = !ConditionalOnSwitch.On.isOn(environment, "holdfast.enabled", true);
         return new UnlockedMethodsWarning(beans, all ? "holdfast.enabled" : "holdfast.annotation.enabled");
     }
 
@@ -32,11 +32,9 @@ public final class UnlockedAutoConfiguration {
     static final class SwitchedOff implements Condition {
         @Override
         public boolean matches(ConditionContext context, AnnotatedTypeMetadata metadata) {
-            return isFalse(context, "holdfast.enabled") || isFalse(context, "holdfast.annotation.enabled");
-        }
-
-        private static boolean isFalse(ConditionContext context, String property) {
-            return "false".equalsIgnoreCase(context.getEnvironment().getProperty(property));
+            Environment environment = context.getEnvironment();
+            return !ConditionalOnSwitch.On.isOn(environment, "holdfast.enabled", true)
+                    || !ConditionalOnSwitch.On.isOn(environment, "holdfast.annotation.enabled", true);
         }
     }
 }

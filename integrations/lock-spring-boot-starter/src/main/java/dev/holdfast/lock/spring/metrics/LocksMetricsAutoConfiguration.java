@@ -2,6 +2,7 @@ package dev.holdfast.lock.spring.metrics;
 
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.micrometer.LockMetrics;
+import dev.holdfast.lock.spring.boot.ConditionalOnSwitch;
 import dev.holdfast.lock.spring.boot.HoldfastAutoConfiguration;
 import dev.holdfast.lock.spring.boot.HoldfastProperties;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -10,7 +11,6 @@ import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.context.annotation.Bean;
 
 /**
@@ -19,9 +19,7 @@ import org.springframework.context.annotation.Bean;
  */
 @AutoConfiguration(after = HoldfastAutoConfiguration.class)
 @ConditionalOnClass({MeterRegistry.class, LockMetrics.class})
-@ConditionalOnProperty(
-        name = {"holdfast.enabled", "holdfast.metrics.enabled"},
-        matchIfMissing = true)
+@ConditionalOnSwitch("holdfast.metrics.enabled")
 public final class LocksMetricsAutoConfiguration {
 
     /** Creates the configuration, which is Spring's to do. */

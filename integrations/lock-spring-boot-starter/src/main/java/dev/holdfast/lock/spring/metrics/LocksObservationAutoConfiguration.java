@@ -1,6 +1,7 @@
 package dev.holdfast.lock.spring.metrics;
 
 import dev.holdfast.lock.micrometer.LockObservations;
+import dev.holdfast.lock.spring.boot.ConditionalOnSwitch;
 import dev.holdfast.lock.spring.boot.HoldfastAutoConfiguration;
 import dev.holdfast.lock.spring.boot.HoldfastProperties;
 import dev.holdfast.lock.spring.hold.CallObserver;
@@ -9,7 +10,6 @@ import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Lazy;
 
@@ -25,9 +25,7 @@ import org.springframework.context.annotation.Lazy;
             "org.springframework.boot.actuate.autoconfigure.observation.ObservationAutoConfiguration"
         })
 @ConditionalOnClass({ObservationRegistry.class, LockObservations.class})
-@ConditionalOnProperty(
-        name = {"holdfast.enabled", "holdfast.metrics.enabled"},
-        matchIfMissing = true)
+@ConditionalOnSwitch("holdfast.metrics.enabled")
 @ConditionalOnBean(ObservationRegistry.class)
 public final class LocksObservationAutoConfiguration {
 

@@ -9,17 +9,25 @@ import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.Renewal;
 import dev.holdfast.lock.spring.NamedLockOptions;
 import dev.holdfast.lock.spring.aop.LockedAdvisor;
+import dev.holdfast.lock.spring.aop.UnlockedMethodsWarning;
 import dev.holdfast.lock.spring.boot.HoldfastProperties.InitializeSchema;
 import dev.holdfast.lock.spring.hold.InTransaction;
+import dev.holdfast.lock.spring.metrics.LocksMetricsAutoConfiguration;
 import java.io.IOException;
+import java.lang.reflect.ParameterizedType;
+import java.lang.reflect.RecordComponent;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.convert.DurationStyle;
@@ -31,6 +39,9 @@ class HoldfastPropertiesTest {
     private final ApplicationContextRunner runner = new ApplicationContextRunner()
             .withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class))
             .withPropertyValues("holdfast.uri=memory:");
+
+    private final ApplicationContextRunner withAdvice = runner.withConfiguration(AutoConfigurations.of(
+            LockedAutoConfiguration.class, UnlockedAutoConfiguration.class, LocksMetricsAutoConfiguration.class));
 
     @Test
     void nothingSet_keepsTheLibrarysDefaults() {
@@ -176,6 +187,7 @@ class HoldfastPropertiesTest {
             {"holdfast.hand-off-limit=2000", "holdfast.hand-off-limit", "0 to 1023"},
             {"holdfast.request-timeout=0s", "holdfast.request-timeout", "requestTimeout must be"},
             {"holdfast.annotation.wait=-1s", "holdfast.annotation.wait", "must not be negative"},
+            {"holdfast.metrics.max-names=-1", "holdfast.metrics.max-names", "must not be negative, got -1"},
             {"holdfast.uri=rediss//x", "holdfast.uri", ""},
         }) {
             runner.withPropertyValues(wrong[0]).run(context -> {
@@ -190,6 +202,93 @@ class HoldfastPropertiesTest {
                 .run(context -> assertThat(
                                 FailureAnalyses.of(context.getStartupFailure()).getDescription())
                         .contains("holdfast.locks.nightly ", "minHold PT2M is longer than maxHold PT1M"));
+    }
+
+    @Test
+    void valueOfAnotherType_endsTheStart_withPropertyAndValueAndWhatIsAllowed() {
+        List<RecordComponent> leaves = new ArrayList<>();
+        List<String> names = new ArrayList<>();
+        addLeaves("holdfast", HoldfastProperties.class, names, leaves);
+        assertThat(names)
+                .contains("holdfast.annotation.enabled", "holdfast.locks.x.lease", "holdfast.clients.x.lock.fair");
+        for (int i = 0; i < names.size(); i++) {
+            String name = names.get(i);
+            Class<?> type = leaves.get(i).getType();
+            String allowed = type == boolean.class || type == Boolean.class
+                    ? "true or false"
+                    : type == Duration.class
+                            ? "such as 5s"
+                            : type.isEnum() ? enumNames(type) : type == String.class ? null : "a whole number";
+            if (allowed != null) {
+                withAdvice.withPropertyValues(name + "=purple").run(context -> {
+                    FailureAnalysis analysis = FailureAnalyses.of(context.getStartupFailure());
+                    assertThat(analysis.getDescription())
+                            .startsWith("The value of " + name + " is not acceptable: ")
+                            .contains("'purple'", allowed);
+                    assertThat(analysis.getAction()).contains(name);
+                });
+            }
+        }
+    }
+
+    private static String enumNames(Class<?> type) {
+        return Arrays.stream(type.getEnumConstants())
+                .map(constant -> constant.toString().toLowerCase(Locale.ROOT).replace('_', '-'))
+                .collect(Collectors.joining(", "));
+    }
+
+    private static void addLeaves(String prefix, Class<?> type, List<String> names, List<RecordComponent> leaves) {
+        for (RecordComponent component : type.getRecordComponents()) {
+            String name = component.getName().equals("longestWait")
+                    ? "wait"
+                    : component.getName().replaceAll("([A-Z])", "-$1").toLowerCase(Locale.ROOT);
+            String path = prefix + "." + name;
+            if (component.getType() == Map.class) {
+                Class<?> value =
+                        (Class<?>) ((ParameterizedType) component.getGenericType()).getActualTypeArguments()[1];
+                addLeaves(path + ".x", value, names, leaves);
+            } else if (component.getType().isRecord()) {
+                addLeaves(path, component.getType(), names, leaves);
+            } else {
+                names.add(path);
+                leaves.add(component);
+            }
+        }
+    }
+
+    @Test
+    void valueInPlaceOfAGroup_endsTheStart_withItsName() {
+        for (String group : List.of("holdfast.lock", "holdfast.annotation", "holdfast.clients", "holdfast.locks.x")) {
+            withAdvice
+                    .withPropertyValues(group + "=purple")
+                    .run(context -> assertThat(FailureAnalyses.of(context.getStartupFailure())
+                                    .getDescription())
+                            .startsWith(
+                                    "The value of " + group + " is not acceptable: it must be a group of properties"));
+        }
+    }
+
+    @Test
+    void switch_takesEveryWordOfABoolean() {
+        for (String off : List.of("false", "off", "no", "0", "OFF")) {
+            withAdvice
+                    .withPropertyValues("holdfast.annotation.enabled=" + off)
+                    .run(context -> assertThat(context)
+                            .hasSingleBean(LockClient.class)
+                            .hasSingleBean(UnlockedMethodsWarning.class)
+                            .doesNotHaveBean(LockedAdvisor.class));
+            withAdvice
+                    .withPropertyValues("holdfast.enabled=" + off)
+                    .run(context -> assertThat(context)
+                            .hasNotFailed()
+                            .doesNotHaveBean(LockClient.class)
+                            .hasSingleBean(UnlockedMethodsWarning.class));
+        }
+        withAdvice
+                .withPropertyValues("holdfast.enabled=on", "holdfast.annotation.enabled=yes")
+                .run(context -> assertThat(context)
+                        .hasSingleBean(LockedAdvisor.class)
+                        .doesNotHaveBean(UnlockedMethodsWarning.class));
     }
 
     @Test
