@@ -14,6 +14,8 @@ import dev.holdfast.lock.testkit.fault.ForwardingBackend;
 import dev.holdfast.lock.testkit.house.BystanderLocks;
 import dev.holdfast.lock.testkit.house.HostileLog;
 import dev.holdfast.lock.testkit.house.House;
+import dev.holdfast.lock.testkit.house.HouseReport;
+import dev.holdfast.lock.testkit.support.PauseMeter;
 import dev.holdfast.lock.testkit.support.Waits;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -91,6 +93,11 @@ class HostileLogTest {
     @Test
     @DisplayName("A line that blocks for longer than a lease costs no other lock")
     void warningBlocks_otherLeaseIsKept() throws Exception {
+        PauseMeter.judge(LEASE, this::keepsOthersWhileAWarningBlocks);
+    }
+
+    private void keepsOthersWhileAWarningBlocks() throws Exception {
+        HouseReport.reset();
         try (LockClient client = store.newClient(options());
                 BystanderLocks bystanders = BystanderLocks.hold(client, 20, LEASE);
                 HostileLog log = HostileLog.blocking()) {

@@ -9,25 +9,23 @@ import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
-import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.Renewal;
 import dev.holdfast.lock.testkit.fixture.ContractContext;
+import dev.holdfast.lock.testkit.house.BystanderLocks;
 import dev.holdfast.lock.testkit.house.House;
 import dev.holdfast.lock.testkit.house.HouseReport;
 import dev.holdfast.lock.testkit.support.BlockedLog;
+import dev.holdfast.lock.testkit.support.PauseMeter;
 import dev.holdfast.lock.testkit.support.Waits;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.junit.jupiter.api.DisplayName;
@@ -54,54 +52,23 @@ public abstract class BystandersContract extends ClientGroup {
         Duration lease = fixture().shortLease().compareTo(MIN_LEASE) < 0
                 ? MIN_LEASE
                 : fixture().shortLease();
-        try {
-            keepsBystanders(lease);
-        } catch (AssertionError | RuntimeException e) { // the machine may have paused
-            keepsBystanders(lease.multipliedBy(2));
-        }
+        PauseMeter.judge(lease, () -> keepsBystanders(lease));
     }
 
     private void keepsBystanders(Duration lease) throws Exception {
-        Map<String, LossReason> lost = new ConcurrentHashMap<>();
-        Duration oldest;
-        try (LockClient client = fixture().newClient(LockClientOptions.defaults())) {
-            List<Lease> held = new ArrayList<>();
-            for (int i = 0; i < BYSTANDERS; i++) {
-                Lease each =
-                        client.lock(newName(), leaseOf(lease, Renewal.AUTO)).acquire();
-                each.lost().thenAccept(reason -> lost.put(each.name(), reason));
-                held.add(each);
-            }
-            AtomicBoolean over = new AtomicBoolean();
-            CompletableFuture<Duration> watched = actor().start(() -> oldestConfirmation(held, lease, over));
+        HouseReport.reset();
+        try (LockClient client = fixture().newClient(LockClientOptions.defaults());
+                BystanderLocks bystanders = BystanderLocks.hold(client, BYSTANDERS, lease)) {
             try (Trouble trouble = new Trouble(client, lease)) {
                 long endNanos = System.nanoTime() + lease.multipliedBy(2).toNanos();
                 trouble.begin();
                 trouble.wavesUntil(endNanos);
-            } finally {
-                over.set(true);
             }
-            oldest = Actor.result(watched);
             System.out.println("bystanders of " + fixture().name() + ": lease " + lease.toMillis()
-                    + " ms, the longest time without a confirmed renewal " + oldest.toMillis() + " ms");
-            assertThat(held).as("bystanders").allMatch(Lease::isValid);
+                    + " ms, the longest time without a confirmed renewal "
+                    + bystanders.oldestRenewal().toMillis() + " ms");
+            bystanders.assertHeld();
         }
-        assertThat(lost.values()).as("losses").allMatch(LossReason.CLIENT_CLOSED::equals);
-        assertThat(oldest).as("the longest time without a confirmed renewal").isLessThan(lease);
-        HouseReport.add(BYSTANDERS, 0, oldest, lease);
-    }
-
-    /** The greatest age that the confirmation of one of the leases reached. */
-    private static Duration oldestConfirmation(List<Lease> held, Duration lease, AtomicBoolean over) {
-        Duration oldest = Duration.ZERO;
-        while (!over.get()) {
-            for (Lease each : held) {
-                Duration age = lease.minus(each.remaining());
-                oldest = age.compareTo(oldest) > 0 ? age : oldest;
-            }
-            LockSupport.parkNanos(5_000_000);
-        }
-        return oldest;
     }
 
     /** Callers that wait for one name at once. */

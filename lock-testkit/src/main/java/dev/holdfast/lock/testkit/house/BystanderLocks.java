@@ -6,6 +6,7 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.testkit.support.PauseMeter;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,11 +26,20 @@ public final class BystanderLocks implements AutoCloseable {
     private final List<Lease> held = new ArrayList<>();
     private final Map<String, LossReason> lost = new ConcurrentHashMap<>();
     private final Thread watch = new Thread(this::watch, "watch-of-bystanders");
+    private final PauseMeter pauses;
     private volatile Duration oldest = Duration.ZERO;
     private volatile boolean over;
 
-    private BystanderLocks(Duration lease) {
+    private BystanderLocks(LockClient client, int count, Duration lease) throws InterruptedException {
         this.lease = lease;
+        LockOptions options = LockOptions.builder().lease(lease).build();
+        String prefix = "bystander-" + ProcessHandle.current().pid() + "-" + NUMBERS.incrementAndGet() + "-";
+        for (int i = 0; i < count; i++) {
+            Lease each = client.lock(prefix + i, options).acquire();
+            each.lost().thenAccept(reason -> lost.put(each.name(), reason));
+            held.add(each);
+        }
+        pauses = PauseMeter.start(lease);
     }
 
     /**
@@ -42,14 +52,7 @@ public final class BystanderLocks implements AutoCloseable {
      * @throws InterruptedException if the thread is interrupted
      */
     public static BystanderLocks hold(LockClient client, int count, Duration lease) throws InterruptedException {
-        BystanderLocks bystanders = new BystanderLocks(lease);
-        LockOptions options = LockOptions.builder().lease(lease).build();
-        String prefix = "bystander-" + ProcessHandle.current().pid() + "-" + NUMBERS.incrementAndGet() + "-";
-        for (int i = 0; i < count; i++) {
-            Lease each = client.lock(prefix + i, options).acquire();
-            each.lost().thenAccept(reason -> bystanders.lost.put(each.name(), reason));
-            bystanders.held.add(each);
-        }
+        BystanderLocks bystanders = new BystanderLocks(client, count, lease);
         bystanders.watch.setDaemon(true);
         bystanders.watch.start();
         return bystanders;
@@ -85,8 +88,13 @@ public final class BystanderLocks implements AutoCloseable {
 
     /** Fails if one was lost. */
     public void assertHeld() {
-        assertThat(lost).as("bystanders that were lost").isEmpty();
-        assertThat(held).as("bystanders").allMatch(Lease::isValid);
+        long pauseMillis = pauses.longest().toMillis();
+        assertThat(lost)
+                .as("bystanders that were lost; the machine paused for up to %d ms within a lease", pauseMillis)
+                .isEmpty();
+        assertThat(held)
+                .as("bystanders; the machine paused for up to %d ms within a lease", pauseMillis)
+                .allMatch(Lease::isValid);
     }
 
     /** Ends the watch, writes the report, and releases the locks; fails if one was lost. */
@@ -101,6 +109,7 @@ public final class BystanderLocks implements AutoCloseable {
         try {
             assertHeld();
         } finally {
+            pauses.close();
             held.forEach(Lease::close);
         }
     }

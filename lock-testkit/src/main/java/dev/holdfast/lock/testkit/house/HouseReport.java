@@ -56,9 +56,14 @@ public final class HouseReport implements BeforeEachCallback, AfterEachCallback 
         FIGURES.accumulateAndGet(new Figures(held, lost, oldest.toMillis(), lease.toMillis()), Figures::plus);
     }
 
+    /** Removes the figures of the test in progress, which begins again. */
+    public static void reset() {
+        FIGURES.set(Figures.NONE);
+    }
+
     @Override
     public void beforeEach(ExtensionContext context) {
-        FIGURES.set(Figures.NONE);
+        reset();
     }
 
     @Override
