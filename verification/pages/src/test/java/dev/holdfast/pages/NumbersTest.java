@@ -164,6 +164,15 @@ class NumbersTest {
                                 version(build, "zookeeper")));
     }
 
+    @Test
+    void dependencies_versionOfTheDriverIsThatOfTheBuild() {
+        String version = version(Pages.text(Pages.ROOT.resolve("pom.xml")), "postgresql");
+
+        assertThat(Pages.text(Pages.ROOT.resolve("README.md"))).contains("<version>" + version + "</version>");
+        assertThat(Pages.text(Pages.ROOT.resolve("docs/plain-java.md")))
+                .contains("org.postgresql:postgresql:" + version);
+    }
+
     private static String version(String build, String library) {
         Matcher property =
                 Pattern.compile("<" + library + "\\.version>([\\d.]*\\d)").matcher(build);

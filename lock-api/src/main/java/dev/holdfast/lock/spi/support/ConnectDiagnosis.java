@@ -102,9 +102,11 @@ public final class ConnectDiagnosis implements AutoCloseable {
         PortProbe.Finding finding = finding();
         String observation = finding.observation();
         if (observation == null) {
-            String root = FailureTranslator.rootOf(cause);
-            return new LockUnavailableException(
-                    "connecting to " + address + ": " + root + "; check the server and try again", cause);
+            String seen = cause instanceof TimeoutException && cause.getMessage() == null
+                    ? "not ready in time; if the server answers others, this machine is busy: try again, or set a longer"
+                            + " requestTimeout"
+                    : FailureTranslator.rootOf(cause) + "; check the server and try again";
+            return new LockUnavailableException("connecting to " + address + ": " + seen, cause);
         }
         String message = "connecting to " + address + ": " + Printable.of(observation) + "; " + finding.remedy();
         return finding.lasting()

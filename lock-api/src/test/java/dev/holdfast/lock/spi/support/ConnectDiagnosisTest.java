@@ -107,7 +107,9 @@ final class ConnectDiagnosisTest {
         }
         try (ConnectDiagnosis diagnosis = of(30_000)) {
             assertThat(diagnosis.explain(new TimeoutException()))
-                    .hasMessage("connecting to store://h: TimeoutException; check the server and try again");
+                    .hasMessage(
+                            "connecting to store://h: not ready in time; if the server answers others, this machine is busy: try"
+                                    + " again, or set a longer requestTimeout");
         }
     }
 
