@@ -65,16 +65,16 @@ public final class LocksActuatorAutoConfiguration {
         @ConditionalOnMissingBean(name = "locksHealthIndicator")
         static class Boot4 {
             @Bean
-            LocksHealthIndicator locksHealthIndicator(LocksHealth health) {
-                return new LocksHealthIndicator(health);
+            LocksHealth.Indicator locksHealthIndicator(LocksHealth health) {
+                return new LocksHealth.Indicator(health);
             }
         }
 
         /** On Boot 3. */
         @Configuration(proxyBeanMethods = false)
-        @ConditionalOnClass(name = Boot3Health.INDICATOR)
+        @ConditionalOnClass(name = LocksHealth.Boot3.INDICATOR)
         @ConditionalOnMissingBean(name = "locksHealthIndicator")
-        @Import(Boot3Health.class)
+        @Import(LocksHealth.Boot3.class)
         static class Boot3 {}
     }
 }

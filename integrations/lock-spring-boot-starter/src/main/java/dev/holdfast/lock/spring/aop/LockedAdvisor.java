@@ -1,9 +1,12 @@
 package dev.holdfast.lock.spring.aop;
 
+import dev.holdfast.lock.spring.SkippedCallEvent;
 import java.lang.reflect.Method;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.ClassFilter;
 import org.springframework.aop.Pointcut;
@@ -80,7 +83,7 @@ public final class LockedAdvisor extends AbstractPointcutAdvisor
     @Override
     public void afterSingletonsInstantiated() {
         for (String name : beans().getBeanDefinitionNames()) {
-            Class<?> type = BeanClasses.of(beans(), name);
+            Class<?> type = LockedSearch.classOf(beans(), name);
             Map<Method, LockedMethod> found =
                     type == null ? Map.of() : methods().of(type);
             if (!found.isEmpty()) {
@@ -128,4 +131,12 @@ public final class LockedAdvisor extends AbstractPointcutAdvisor
             return advisor.methods().find(method, targetClass) != null;
         }
     }
+
+    /**
+     * What all annotated methods have in common. Immutable.
+     *
+     * @param waitFor how long a call waits for its lock; null for as long as it takes
+     * @param onSkip called after a call was skipped
+     */
+    public record Defaults(@Nullable Duration waitFor, Consumer<SkippedCallEvent> onSkip) {}
 }

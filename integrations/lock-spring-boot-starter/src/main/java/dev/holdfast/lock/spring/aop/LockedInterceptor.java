@@ -8,22 +8,27 @@ import dev.holdfast.lock.spring.SkippedCallEvent;
 import dev.holdfast.lock.spring.hold.LockCall;
 import dev.holdfast.lock.spring.hold.LockInterruptedException;
 import dev.holdfast.lock.spring.hold.LockedCalls;
+import dev.holdfast.lock.spring.hold.ReactiveCalls;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.annotation.BeanFactoryAnnotationUtils;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.core.ReactiveAdapter;
 import org.springframework.util.function.SingletonSupplier;
 
 /** Runs annotated methods with their locks. Thread-safe. */
@@ -33,18 +38,18 @@ final class LockedInterceptor implements MethodInterceptor {
     private final LockedMethods methods;
     private final ConfigurableListableBeanFactory beans;
     private final Supplier<LockedCalls> calls;
-    private final Supplier<LockedDefaults> defaults;
+    private final Supplier<LockedAdvisor.Defaults> defaults;
     private final Map<String, LockClient> clients = new ConcurrentHashMap<>();
     private final Map<OptionsOfClient, LockOptions> options = new ConcurrentHashMap<>();
 
     /** What options depend on: not the method, which a class may have from its base with another annotation. */
-    private record OptionsOfClient(OptionsSource source, String client) {}
+    private record OptionsOfClient(LockedMethod.Options source, String client) {}
 
     LockedInterceptor(LockedMethods methods, ConfigurableListableBeanFactory beans) {
         this.methods = methods;
         this.beans = beans;
         calls = SingletonSupplier.of(() -> beans.getBean(LockedCalls.class));
-        defaults = SingletonSupplier.of(() -> beans.getBean(LockedDefaults.class));
+        defaults = SingletonSupplier.of(() -> beans.getBean(LockedAdvisor.Defaults.class));
     }
 
     @Override
@@ -68,7 +73,7 @@ final class LockedInterceptor implements MethodInterceptor {
                             (CompletableFuture<?>) busy(method, call));
                 }
                 case PUBLISHER ->
-                    LockedPublishers.publisher(
+                    Publishers.publisher(
                             method,
                             calls.get(),
                             () -> call(method, invocation.getArguments()),
@@ -84,7 +89,7 @@ final class LockedInterceptor implements MethodInterceptor {
     private LockCall call(LockedMethod method, @Nullable Object[] arguments) {
         LockClient client = client(method.client());
         String name = method.name().evaluate(arguments);
-        LockedDefaults common = defaults.get();
+        LockedAdvisor.Defaults common = defaults.get();
         Duration wait = method.waitFor() == null ? common.waitFor() : method.waitFor();
         return new LockCall(
                 client,
@@ -94,7 +99,7 @@ final class LockedInterceptor implements MethodInterceptor {
     }
 
     private LockOptions options(LockedMethod method, LockClient client, String name) {
-        OptionsSource source = method.options();
+        LockedMethod.Options source = method.options();
         OptionsOfClient key = new OptionsOfClient(source, method.client());
         LockOptions known = options.get(key);
         if (known == null) {
@@ -170,5 +175,26 @@ final class LockedInterceptor implements MethodInterceptor {
             return interrupt;
         }
         return e;
+    }
+
+    /** Methods that return publishers. Only loaded where there is Reactor. */
+    private static final class Publishers {
+        private Publishers() {}
+
+        /** Returns what the method returns; each subscription acquires the lock and then runs the method. */
+        static Object publisher(
+                LockedMethod method,
+                LockedCalls calls,
+                Supplier<LockCall> call,
+                Consumer<LockCall> onSkip,
+                Supplier<MethodInvocation> invocation) {
+            ReactiveAdapter adapter = Objects.requireNonNull(method.result().adapter());
+            ReactiveCalls reactive = new ReactiveCalls(calls);
+            Consumer<LockCall> skip = method.onBusy() == OnBusy.SKIP ? onSkip : null;
+            ReactiveCalls.Body<Object> body = () ->
+                    (Publisher<Object>) adapter.toPublisher(invocation.get().proceed());
+            return adapter.fromPublisher(
+                    adapter.isMultiValue() ? reactive.flux(call, body, skip) : reactive.mono(call, body, skip));
+        }
     }
 }

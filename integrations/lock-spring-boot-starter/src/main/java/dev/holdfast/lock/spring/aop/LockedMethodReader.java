@@ -36,7 +36,7 @@ final class LockedMethodReader {
                         + method.getGenericReturnType().getTypeName()
                         + "; return an Optional or declare the result @Nullable, or let it throw (onBusy = THROW)");
             }
-            OptionsSource options = new OptionsSource(
+            LockedMethod.Options options = new LockedMethod.Options(
                     resolved("options", locked.options()),
                     duration("lease", locked.lease()),
                     duration("maxHold", locked.maxHold()),

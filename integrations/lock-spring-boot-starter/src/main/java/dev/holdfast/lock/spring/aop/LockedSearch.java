@@ -4,15 +4,25 @@ import dev.holdfast.lock.spring.Locked;
 import java.io.IOException;
 import java.lang.annotation.Annotation;
 import java.lang.reflect.Method;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
+import org.springframework.aop.scope.ScopedProxyUtils;
+import org.springframework.beans.BeansException;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.AnnotationUtils;
 import org.springframework.core.type.classreading.SimpleMetadataReaderFactory;
+import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
 
 /**
@@ -37,7 +47,7 @@ final class LockedSearch {
         for (Class<?> type = user; type != null && type != Object.class; type = type.getSuperclass()) {
             found = joined(found, declared(type));
         }
-        for (Class<?> type : BeanClasses.interfaces(user)) {
+        for (Class<?> type : interfaces(user)) {
             found = joined(found, declared(type));
         }
         return found;
@@ -136,5 +146,32 @@ final class LockedSearch {
             LOG.debug("{} has no class file", type, e);
             return false;
         }
+    }
+
+    /** Returns the class of a bean; null if it has none of its own, or none that is known or can be loaded. */
+    static @Nullable Class<?> classOf(ConfigurableListableBeanFactory beans, String name) {
+        try {
+            if (ScopedProxyUtils.isScopedTarget(name)
+                    || beans.getMergedBeanDefinition(name).isAbstract()) {
+                return null;
+            }
+            return AutoProxyUtils.determineTargetClass(beans, name);
+        } catch (BeansException | LinkageError e) {
+            LOG.debug("bean '{}' has no class that could be loaded, and is not looked at", name, e);
+            return null;
+        }
+    }
+
+    /** Returns all interfaces of a class, those first that are nearest to it. Spring's method omits those that interfaces extend. */
+    static Set<Class<?>> interfaces(Class<?> user) {
+        Set<Class<?>> found = new LinkedHashSet<>(ClassUtils.getAllInterfacesForClassAsSet(user));
+        for (Deque<Class<?>> left = new ArrayDeque<>(found); !left.isEmpty(); ) {
+            for (Class<?> parent : left.remove().getInterfaces()) {
+                if (found.add(parent)) {
+                    left.add(parent);
+                }
+            }
+        }
+        return found;
     }
 }

@@ -1,16 +1,19 @@
 package dev.holdfast.lock.spring.aop;
 
 import java.lang.reflect.Method;
+import java.util.HashSet;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.KotlinDetector;
+import org.springframework.core.Nullness;
 import org.springframework.core.ReactiveAdapter;
 import org.springframework.core.ReactiveAdapterRegistry;
 import org.springframework.core.ResolvableType;
@@ -40,6 +43,8 @@ record MethodResult(
 
     private static final boolean REACTOR =
             ClassUtils.isPresent("reactor.core.publisher.Mono", MethodResult.class.getClassLoader());
+    private static final boolean READS_NULLNESS =
+            ClassUtils.isPresent("org.springframework.core.Nullness", MethodResult.class.getClassLoader());
 
     /**
      * Looks at a method.
@@ -92,7 +97,7 @@ record MethodResult(
         if (empty != null) {
             return empty;
         }
-        return raw.isPrimitive() || ReturnNullness.isNonNull(method) ? null : () -> null;
+        return raw.isPrimitive() || READS_NULLNESS && Spring7.isNonNull(method) ? null : () -> null;
     }
 
     private static @Nullable Supplier<@Nullable Object> empty(Class<?> raw) {
@@ -106,5 +111,65 @@ record MethodResult(
             return OptionalDouble::empty;
         }
         return null;
+    }
+
+    /** What a method's annotations say about null. Only loaded where there is Spring 7; before, nothing is known. */
+    private static final class Spring7 {
+        static boolean isNonNull(Method method) {
+            return Nullness.forMethodReturnType(method) == Nullness.NON_NULL;
+        }
+    }
+
+    /** Results whose work is done when the method has returned, by whoever gets them: the caller, or Spring MVC on another thread. */
+    private static final class DeferredWork {
+        /** By name, since most are optional; subtypes count too. */
+        private static final Set<String> TYPES = Set.of(
+                "java.util.concurrent.Callable",
+                "java.util.concurrent.Flow$Publisher",
+                "java.util.stream.BaseStream",
+                "kotlin.sequences.Sequence",
+                "kotlinx.coroutines.Job",
+                "kotlinx.coroutines.flow.Flow",
+                "org.reactivestreams.Publisher",
+                "org.springframework.web.context.request.async.DeferredResult",
+                "org.springframework.web.context.request.async.WebAsyncTask",
+                "org.springframework.web.servlet.mvc.method.annotation.ResponseBodyEmitter",
+                "org.springframework.web.servlet.mvc.method.annotation.StreamingResponseBody");
+
+        private static final String ENTITY = "org.springframework.http.HttpEntity";
+
+        private DeferredWork() {}
+
+        /**
+         * Refuses such a result; of a publisher too, which is to be called only if there is no adapter for it.
+         *
+         * @throws IllegalArgumentException if the lock would be released before the work begins
+         */
+        static void refuse(ResolvableType type, Class<?> raw) {
+            Set<String> names = names(raw);
+            if (names.stream().anyMatch(TYPES::contains)) {
+                throw new IllegalArgumentException("it returns a " + raw.getSimpleName()
+                        + ", whose work begins after the method has returned; return its result, or a CompletableFuture, or lock"
+                        + " within that work with "
+                        + (isOfCoroutines(names) ? "withLease of lock-kotlin" : "LockTemplate"));
+            }
+            if (names.contains(ENTITY)) {
+                Class<?> body = type.getGeneric().resolve(Object.class);
+                refuse(type.getGeneric(), body);
+            }
+        }
+
+        private static boolean isOfCoroutines(Set<String> names) {
+            return names.stream().anyMatch(name -> name.startsWith("kotlinx.coroutines."));
+        }
+
+        private static Set<String> names(Class<?> raw) {
+            Set<String> names = new HashSet<>();
+            for (Class<?> type = raw; type != null; type = type.getSuperclass()) {
+                names.add(type.getName());
+            }
+            LockedSearch.interfaces(raw).forEach(type -> names.add(type.getName()));
+            return names;
+        }
     }
 }

@@ -32,7 +32,7 @@ public final class UnlockedMethodsWarning implements SmartInitializingSingleton 
         LockedSearch search = new LockedSearch();
         Set<String> unlocked = new TreeSet<>();
         for (String name : beans.getBeanDefinitionNames()) {
-            Class<?> type = BeanClasses.of(beans, name);
+            Class<?> type = LockedSearch.classOf(beans, name);
             if (type != null) {
                 addMethods(search, ClassUtils.getUserClass(type), unlocked);
             }

@@ -2,10 +2,16 @@ package dev.holdfast.lock.spring.boot;
 
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.LockProvider;
 import dev.holdfast.lock.spring.HoldfastConnectionDetails;
 import dev.holdfast.lock.spring.LeaderEvents;
 import dev.holdfast.lock.spring.NamedLockOptions;
 import java.util.Locale;
+import java.util.ServiceLoader;
+import org.jspecify.annotations.Nullable;
+import org.springframework.aot.hint.MemberCategory;
+import org.springframework.aot.hint.RuntimeHints;
+import org.springframework.aot.hint.RuntimeHintsRegistrar;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
@@ -29,7 +35,7 @@ import org.springframework.core.env.Environment;
 @AutoConfiguration
 @ConditionalOnSwitch
 @EnableConfigurationProperties(HoldfastProperties.class)
-@ImportRuntimeHints(HoldfastRuntimeHints.class)
+@ImportRuntimeHints(HoldfastAutoConfiguration.Hints.class)
 @Import(NamedClients.class)
 public final class HoldfastAutoConfiguration {
 
@@ -57,20 +63,20 @@ public final class HoldfastAutoConfiguration {
             HoldfastProperties properties,
             LockClientOptions options,
             ConfigurableListableBeanFactory beans,
-            ObjectProvider<DatabaseReady> ready,
+            ObjectProvider<BackendCandidates.DatabaseReady> ready,
             ObjectProvider<HoldfastConnectionDetails> details) {
         HoldfastConnectionDetails found = details.getIfAvailable();
         String uri = found == null ? properties.uri() : found.uri();
         if (uri == null) {
             return StoreChoice.open(properties.backend(), BackendCandidates.find(properties, beans, ready), options);
         }
-        PropertiesOfBeans.refuse(uri, properties);
+        OptionsOfProperties.refuseBesideAddress(uri, properties);
         awaitMigrations(uri, ready);
         return StoreChoice.open(found == null ? "holdfast.uri" : "the HoldfastConnectionDetails", uri, options);
     }
 
     /** An address may lead to the application's own database, whose migrations create the table. */
-    static void awaitMigrations(String uri, ObjectProvider<DatabaseReady> ready) {
+    static void awaitMigrations(String uri, ObjectProvider<BackendCandidates.DatabaseReady> ready) {
         if (uri.toLowerCase(Locale.ROOT).startsWith("jdbc:")) {
             ready.getObject();
         }
@@ -78,8 +84,8 @@ public final class HoldfastAutoConfiguration {
 
     @Bean
     @Lazy
-    static DatabaseReady holdfastDatabaseReady() {
-        return new DatabaseReady();
+    static BackendCandidates.DatabaseReady holdfastDatabaseReady() {
+        return new BackendCandidates.DatabaseReady();
     }
 
     @Bean
@@ -99,5 +105,25 @@ public final class HoldfastAutoConfiguration {
     @ConditionalOnMissingBean
     static LeaderEvents holdfastLeaderEvents(ApplicationEventPublisher publisher) {
         return new LeaderEvents(publisher);
+    }
+
+    /** What a native image has to keep: the backends on the class path with their providers, the schema files of lock-jdbc, and the scripts of lock-redis. */
+    static final class Hints implements RuntimeHintsRegistrar {
+        @Override
+        public void registerHints(RuntimeHints hints, @Nullable ClassLoader loader) {
+            hints.resources().registerPattern("META-INF/services/" + LockProvider.class.getName());
+            hints.resources().registerPattern("dev/holdfast/lock/jdbc/*.sql");
+            hints.resources().registerPattern("dev/holdfast/lock/redis/internal/script/*.lua");
+            hints.resources().registerPattern("dev/holdfast/lock/redis/internal/script/parts/*.lua");
+            BackendCandidates.classes().forEach(name -> hints.reflection().registerTypeIfPresent(loader, name));
+            hints.reflection()
+                    .registerTypeIfPresent(
+                            loader,
+                            "org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory",
+                            MemberCategory.INVOKE_DECLARED_METHODS); // BackendCandidates.OverRedis calls createClient
+            ServiceLoader.load(LockProvider.class, loader).stream()
+                    .forEach(provider -> hints.reflection()
+                            .registerType(provider.type(), MemberCategory.INVOKE_PUBLIC_CONSTRUCTORS));
+        }
     }
 }

@@ -3,7 +3,6 @@ package dev.holdfast.lock.spring.boot;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.spring.LockTemplate;
 import dev.holdfast.lock.spring.aop.LockedAdvisor;
-import dev.holdfast.lock.spring.aop.LockedDefaults;
 import dev.holdfast.lock.spring.hold.CallObserver;
 import dev.holdfast.lock.spring.hold.LockedCalls;
 import org.springframework.aop.config.AopConfigUtils;
@@ -57,9 +56,9 @@ public final class LockedAutoConfiguration {
     static class Advice {
         @Bean
         @Lazy
-        static LockedDefaults holdfastLockedDefaults(
+        static LockedAdvisor.Defaults holdfastLockedDefaults(
                 HoldfastProperties properties, ApplicationEventPublisher publisher) {
-            return new LockedDefaults(properties.annotation().longestWait(), publisher::publishEvent);
+            return new LockedAdvisor.Defaults(properties.annotation().longestWait(), publisher::publishEvent);
         }
 
         @Bean

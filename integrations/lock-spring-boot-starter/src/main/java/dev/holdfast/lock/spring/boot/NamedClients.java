@@ -56,7 +56,7 @@ final class NamedClients implements ImportBeanDefinitionRegistrar {
             HoldfastProperties properties,
             LockClientOptions options,
             NamedLockOptions named,
-            ObjectProvider<DatabaseReady> ready) {
+            ObjectProvider<BackendCandidates.DatabaseReady> ready) {
         String prefix = "holdfast.clients." + name;
         HoldfastProperties.Client client = properties.clients().get(name);
         String uri = client == null ? null : client.uri();

@@ -275,4 +275,33 @@ public final class LockedCalls implements AutoCloseable {
          */
         @Nullable Object run(Lease lease) throws Throwable;
     }
+
+    /** Tells an observer what becomes of a call. */
+    private static final class Observing {
+        private Observing() {}
+
+        static Body body(Body body, CallObserver.Observed observed) {
+            return lease -> {
+                observed.acquired(lease.token());
+                return body.run(lease);
+            };
+        }
+
+        static <T extends @Nullable Object> Supplier<T> busy(
+                Supplier<? extends T> ifBusy, CallObserver.Observed observed) {
+            return () -> {
+                observed.busy();
+                return ifBusy.get();
+            };
+        }
+
+        static void endWith(CompletableFuture<?> future, CallObserver.Observed observed) {
+            future.whenComplete((result, failure) -> {
+                if (failure != null) {
+                    observed.failed(failure);
+                }
+                observed.end();
+            });
+        }
+    }
 }

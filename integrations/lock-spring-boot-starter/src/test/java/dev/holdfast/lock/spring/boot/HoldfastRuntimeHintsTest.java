@@ -32,7 +32,7 @@ class HoldfastRuntimeHintsTest {
     @Test
     void registrar_keepsProvidersAndSchemaFiles() {
         RuntimeHints hints = new RuntimeHints();
-        new HoldfastRuntimeHints().registerHints(hints, getClass().getClassLoader());
+        new HoldfastAutoConfiguration.Hints().registerHints(hints, getClass().getClassLoader());
 
         List<Class<? extends LockProvider>> providers = ServiceLoader.load(LockProvider.class).stream()
                 .<Class<? extends LockProvider>>map(ServiceLoader.Provider::type)

@@ -88,7 +88,7 @@ class LocksMetricsAutoConfigurationTest {
                 .withBean(LockClient.class, () -> LockClient.connect("memory:own"))
                 .run(context -> assertThat(context)
                         .hasNotFailed()
-                        .doesNotHaveBean(LockClientsMetrics.class)
+                        .doesNotHaveBean(LocksMetricsAutoConfiguration.LockClientsMetrics.class)
                         .doesNotHaveBean(LockObservations.class)
                         .doesNotHaveBean(LocksEndpoint.class));
     }
@@ -111,13 +111,15 @@ class LocksMetricsAutoConfigurationTest {
     @Test
     void switchedOff_orReplaced_orWithoutTheModule_thereAreNone() {
         runner.withPropertyValues("holdfast.metrics.enabled=false")
-                .run(context -> assertThat(context).doesNotHaveBean(LockClientsMetrics.class));
+                .run(context ->
+                        assertThat(context).doesNotHaveBean(LocksMetricsAutoConfiguration.LockClientsMetrics.class));
         runner.withBean(LockMetrics.class, () -> LockMetrics.of(LockClient.connect("memory:own")))
-                .run(context -> assertThat(context).doesNotHaveBean(LockClientsMetrics.class));
+                .run(context ->
+                        assertThat(context).doesNotHaveBean(LocksMetricsAutoConfiguration.LockClientsMetrics.class));
         runner.withClassLoader(new FilteredClassLoader(LockMetrics.class))
                 .run(context -> assertThat(context)
                         .hasNotFailed()
                         .hasSingleBean(LockClient.class)
-                        .doesNotHaveBean(LockClientsMetrics.class));
+                        .doesNotHaveBean(LocksMetricsAutoConfiguration.LockClientsMetrics.class));
     }
 }
