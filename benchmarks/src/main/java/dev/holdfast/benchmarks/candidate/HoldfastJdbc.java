@@ -41,6 +41,10 @@ final class HoldfastJdbc implements Candidate {
         return new HoldfastJdbc("holdfast-row-lock", JdbcStrategy.ROW_LOCK, LockClientOptions.defaults());
     }
 
+    static HoldfastJdbc session() {
+        return new HoldfastJdbc("holdfast-session", JdbcStrategy.SESSION, LockClientOptions.defaults());
+    }
+
     @Override
     public String name() {
         return name;
@@ -68,7 +72,7 @@ final class HoldfastJdbc implements Candidate {
 
     @Override
     public boolean forHandingOn() {
-        return strategy == JdbcStrategy.ROW_LOCK;
+        return strategy == JdbcStrategy.ROW_LOCK || strategy == JdbcStrategy.SESSION;
     }
 
     @Override

@@ -12,6 +12,7 @@ import dev.holdfast.lock.jdbc.internal.expiring.ExpiringRowBackend;
 import dev.holdfast.lock.jdbc.internal.notification.PostgresWakeups;
 import dev.holdfast.lock.jdbc.internal.rowlock.LockedRowBackend;
 import dev.holdfast.lock.jdbc.internal.rowlock.RowSessionPool;
+import dev.holdfast.lock.jdbc.internal.session.SessionLockBackend;
 import dev.holdfast.lock.jdbc.internal.sql.TableName;
 import dev.holdfast.lock.jdbc.internal.transaction.TransactionLock;
 import dev.holdfast.lock.jdbc.internal.transaction.TransactionTable;
@@ -32,8 +33,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The data source may be any pool, with any isolation level, auto-commit on or off, read-only by default or not.
  * Each connection is returned with the settings that it had. A connection is borrowed for one statement only. The
- * exceptions are {@link JdbcStrategy#ROW_LOCK}, and the connection that listens for PostgreSQL's notifications while
- * there are waiters. A call ends within its deadline, or within {@code requestTimeout}
+ * exceptions are {@link JdbcStrategy#ROW_LOCK}, {@link JdbcStrategy#SESSION}, and the connection that listens for
+ * PostgreSQL's notifications while there are waiters. A call ends within its deadline, or within {@code requestTimeout}
  * while the database is silent, however long the pool takes to provide a connection: a thread of
  * the client waits for the pool instead of the caller. That costs two thread switches a request. A HikariCP pool
  * whose connection and validation time-outs fit together into {@link LockClientOptions#requestTimeout()} needs none.
@@ -43,7 +44,7 @@ import org.jspecify.annotations.Nullable;
  * lock inside a transaction.
  *
  * <p>A client has at most 16 threads. With {@link JdbcStrategy#ROW_LOCK} it has two more for each connection that it
- * keeps.
+ * keeps, with {@link JdbcStrategy#SESSION} one more for each lock that it waits for, and one for each call under way.
  */
 public final class JdbcLocks {
     private JdbcLocks() {}
@@ -209,7 +210,8 @@ public final class JdbcLocks {
         /**
          * Sets how many connections strategy {@link JdbcStrategy#ROW_LOCK} may keep, one for each lock that this client holds
          * or waits for. Once they are in use, further attempts fail with {@link LockUnavailableException}. The data source
-         * needs at least one connection more.
+         * needs at least one connection more. With {@link JdbcStrategy#SESSION} one of them holds all locks that were free when
+         * they were acquired, and each of the others a lock that was waited for; once they are in use, waiters poll.
          *
          * @param maxRowLocks at least 1; by default one less than the pool's maximum (HikariCP, DBCP, Tomcat, Druid, c3p0, UCP), or 8 with
          *     other data sources
@@ -255,7 +257,7 @@ public final class JdbcLocks {
                     : deadlineNanos;
             Connections connections =
                     own ? Connections.own(dataSource, timeoutMillis) : Connections.shared(dataSource, timeoutMillis);
-            if (kind != LockTable.ROW_LOCK) {
+            if (kind != LockTable.ROW_LOCK && kind != LockTable.SESSION) {
                 Database database = Database.openBy(openedBy, connections, request, timeoutMillis, closeDataSource);
                 boolean called = notifications == null ? RowSessionPool.poolSize(dataSource) >= 3 : notifications;
                 return ExpiringRowBackend.of(
@@ -267,9 +269,11 @@ public final class JdbcLocks {
                                 System::nanoTime)
                         .requireRenewal(timeoutMillis);
             }
-            int limit = maxRowLocks == null ? RowSessionPool.limit(dataSource) : maxRowLocks;
+            int limit = maxRowLocks == null ? RowSessionPool.limit(dataSource, kind) : maxRowLocks;
             Database database = Database.openBy(openedBy, connections, request, timeoutMillis, closeDataSource);
-            return LockedRowBackend.of(database, limit, timeoutMillis);
+            return kind == LockTable.SESSION
+                    ? SessionLockBackend.of(database, Math.max(0, limit - 1), timeoutMillis)
+                    : LockedRowBackend.of(database, limit, timeoutMillis);
         }
 
         private static <T> T once(String what, @Nullable T before, T value) {

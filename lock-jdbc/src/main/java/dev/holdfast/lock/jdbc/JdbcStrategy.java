@@ -30,7 +30,21 @@ public enum JdbcStrategy {
      * lock, with higher tokens. The leases of the other strategies survive a restart. Not with a proxy that pools
      * transactions, not on a cluster of several servers that accept writes, not on H2.
      */
-    ROW_LOCK;
+    ROW_LOCK,
+
+    /**
+     * A lock of the database's own: an advisory lock of PostgreSQL, or a user lock ({@code GET_LOCK}) of MariaDB. The fencing
+     * tokens come from a sequence; the table {@code holdfast_session} only tells people who holds what. A lock costs one
+     * statement and no commit. One connection of the client holds all locks that were free when they were acquired; each lock
+     * that was waited for has another one. The database's own queue wakes the next waiter at once, and the locks of a process
+     * that crashed are free at once. For many short locks, or frequent hand-overs.
+     *
+     * <p><b>If the database ends the session or restarts, all locks of the session are free before the holder detects it.</b> The
+     * holder detects it with its next heartbeat, half a second and a round trip later at most. Meanwhile others may hold the
+     * locks, with higher tokens. Not with a proxy that pools connections, not on a cluster of several servers that accept
+     * writes, not on MySQL, which has no sequences, and not on H2.
+     */
+    SESSION;
 
     /** The strategy's table and its statements. */
     LockTable table() {

@@ -21,10 +21,13 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 
 /** One strategy on one database; each backend has a pool of its own. */
 final class JdbcFixture implements LockFixture {
     /** How long a server may take to let a backend begin, on a machine that is busy. */
+    private static final String ALIVE = "com.zaxxer.hikari.aliveBypassWindowMs";
+
     private static final Duration PATIENCE = Duration.ofSeconds(20);
 
     private final Db db;
@@ -36,7 +39,20 @@ final class JdbcFixture implements LockFixture {
     private final String product;
 
     JdbcFixture(Db db, JdbcStrategy strategy) throws SQLException {
-        this(db, strategy, strategy == JdbcStrategy.ROW_LOCK ? 600 : 6);
+        this(db, strategy, poolSize(strategy));
+    }
+
+    private static int poolSize(JdbcStrategy strategy) {
+        return switch (strategy) {
+            case ROW_LOCK -> 600;
+            case SESSION -> 24;
+            case VERSION, UNIQUE_INDEX -> 6;
+        };
+    }
+
+    /** Whether its locks belong to sessions. */
+    private boolean isOfSessions() {
+        return strategy == JdbcStrategy.ROW_LOCK || strategy == JdbcStrategy.SESSION;
     }
 
     JdbcFixture(Db db, JdbcStrategy strategy, int poolSize) throws SQLException {
@@ -70,21 +86,39 @@ final class JdbcFixture implements LockFixture {
     }
 
     private LockBackend newBackend(String url) {
-        HikariDataSource pool = db.pool(config -> {
-            config.setJdbcUrl(url);
-            config.setMaximumPoolSize(poolSize);
-            if (!db.isServer()) { // the sessions of two backends are in two zones, and one of them changes its clock
-                config.setConnectionInitSql("SET TIME ZONE '" + zones.get(backends.getAndIncrement() % 2) + "'");
-            }
-            if (strategy == JdbcStrategy.ROW_LOCK) { // each hold takes a new connection
-                config.setConnectionTimeout(BackendDriver.TIMEOUT_MILLIS);
-            }
-        });
+        HikariDataSource pool = strategy == JdbcStrategy.SESSION ? validating(() -> pool(url)) : pool(url);
         return JdbcLocks.builder(new CountingDataSource(pool, statements), pool::close)
                 .strategy(strategy)
                 .createTable(true)
                 .deadline(System.nanoTime() + PATIENCE.toNanos())
                 .backend(LockClientOptions.defaults());
+    }
+
+    /** A pool that tests each connection: it cannot evict those that {@link CountingDataSource} wraps. */
+    private static HikariDataSource validating(Supplier<HikariDataSource> pool) {
+        String before = System.setProperty(ALIVE, "0");
+        try {
+            return pool.get();
+        } finally {
+            if (before == null) {
+                System.clearProperty(ALIVE);
+            } else {
+                System.setProperty(ALIVE, before);
+            }
+        }
+    }
+
+    private HikariDataSource pool(String url) {
+        return db.pool(config -> {
+            config.setJdbcUrl(url);
+            config.setMaximumPoolSize(poolSize);
+            if (!db.isServer()) { // the sessions of two backends are in two zones, and one of them changes its clock
+                config.setConnectionInitSql("SET TIME ZONE '" + zones.get(backends.getAndIncrement() % 2) + "'");
+            }
+            if (isOfSessions()) { // each hold takes a new connection
+                config.setConnectionTimeout(BackendDriver.TIMEOUT_MILLIS);
+            }
+        });
     }
 
     @Override
@@ -98,8 +132,12 @@ final class JdbcFixture implements LockFixture {
         if (!db.isServer()) {
             all.removeAll(EnumSet.of(Capability.PAUSE, Capability.RESTART, Capability.PARTITION));
         }
-        if (!db.isServer() || strategy == JdbcStrategy.ROW_LOCK) {
-            all.remove(Capability.LATE); // a row lock is held until the server learns that its connection has gone
+        if (!db.isServer() || isOfSessions()) {
+            all.remove(Capability.LATE); // such a lock is held until the server learns that its connection has gone
+        }
+        if (strategy == JdbcStrategy.SESSION) {
+            all.remove(Capability.LAPSE); // its session's heartbeat keeps all locks
+            all.remove(Capability.EXPIRE); // nothing ends one lock of a session alone; see SessionLockTest
         }
         return all;
     }
@@ -121,6 +159,10 @@ final class JdbcFixture implements LockFixture {
             RowLockAdministrator.kill(db, name);
             return;
         }
+        if (strategy == JdbcStrategy.SESSION) {
+            SessionAdministrator.kill(db, name);
+            return;
+        }
         String past =
                 db.dialect == DatabaseDialects.H2 ? "TIMESTAMP WITH TIME ZONE '2001-01-01 00:00:00Z'" : "'2001-01-01'";
         withName(
@@ -133,6 +175,9 @@ final class JdbcFixture implements LockFixture {
     public long entries(String name) throws SQLException {
         if (strategy == JdbcStrategy.ROW_LOCK) {
             return RowLockAdministrator.isLocked(db, name) ? 1 : 0;
+        }
+        if (strategy == JdbcStrategy.SESSION) {
+            return SessionAdministrator.holder(db, name) == 0 ? 0 : 1;
         }
         String live = "SELECT count(*) FROM " + strategy.table().defaultTable()
                 + " WHERE name = ? AND owner IS NOT NULL AND expires > " + db.dialect.now();
@@ -173,7 +218,7 @@ final class JdbcFixture implements LockFixture {
 
     @Override
     public void partition() {
-        if (strategy == JdbcStrategy.ROW_LOCK) {
+        if (isOfSessions()) {
             db.proxy().hold(); // its locks cannot outlive their connections
         } else {
             db.proxy().blackHole();
@@ -182,7 +227,7 @@ final class JdbcFixture implements LockFixture {
 
     @Override
     public void heal() {
-        if (strategy != JdbcStrategy.ROW_LOCK) {
+        if (!isOfSessions()) {
             db.proxy().resetAll();
         }
         db.proxy().pass();

@@ -1,12 +1,14 @@
 package dev.holdfast.lock.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.testkit.house.House;
 import dev.holdfast.lock.testkit.server.PgBouncerServer;
@@ -115,6 +117,16 @@ final class PgBouncerTest {
             assertThat(held.isValid()).isTrue();
         }
         assertThat(namedStatements()).noneMatch(sql -> sql.contains("holdfast"));
+    }
+
+    @Test
+    void sessionLocks_areRefused() {
+        HikariDataSource pool = pool();
+        assertThatThrownBy(() -> client(pool, JdbcStrategy.SESSION))
+                .isInstanceOf(LockConfigurationException.class)
+                .hasMessageContaining("a proxy such as PgBouncer")
+                .hasMessageContaining("connect to the server directly");
+        pool.close();
     }
 
     @Test

@@ -119,7 +119,7 @@ final class SettingsMatrixTest {
             "WRITE_DELAY=0");
 
     @ParameterizedTest
-    @EnumSource(names = {"VERSION", "UNIQUE_INDEX", "ROW_LOCK"})
+    @EnumSource(names = {"VERSION", "UNIQUE_INDEX", "ROW_LOCK", "SESSION"})
     void postgresql_worksWithEachSetting(JdbcStrategy strategy) throws Exception {
         Db db = SharedDb.POSTGRESQL.db();
         assertWorks(
@@ -129,7 +129,7 @@ final class SettingsMatrixTest {
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"VERSION", "UNIQUE_INDEX", "ROW_LOCK"})
+    @EnumSource(names = {"VERSION", "UNIQUE_INDEX", "ROW_LOCK", "SESSION"})
     void mariadb_worksWithEachSetting(JdbcStrategy strategy) throws Exception {
         Db db = SharedDb.MARIADB.db();
         assertWorks(

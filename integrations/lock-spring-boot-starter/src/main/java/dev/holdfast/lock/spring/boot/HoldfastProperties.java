@@ -178,7 +178,9 @@ public record HoldfastProperties(
         /** One row for each name in use. */
         UNIQUE_INDEX,
         /** A row that a transaction keeps locked, on a connection of its own. */
-        ROW_LOCK
+        ROW_LOCK,
+        /** A lock of the database's own that belongs to a session; PostgreSQL and MariaDB. */
+        SESSION
     }
 
     /** When the tables are created. */

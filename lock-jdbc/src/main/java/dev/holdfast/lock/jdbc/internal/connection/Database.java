@@ -136,7 +136,7 @@ public final class Database implements AutoCloseable {
 
     /** Not 0 if the table is there, so that its sequence is missing. */
     private long greatestToken(long deadlineNanos) {
-        if (schema.strategy() != LockTable.UNIQUE_INDEX) {
+        if (!schema.strategy().hasSequence()) {
             return 0;
         }
         try {

@@ -6,6 +6,7 @@ import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
 import dev.holdfast.lock.jdbc.internal.sql.LockStatements;
 import dev.holdfast.lock.jdbc.internal.sql.RowChange;
 import dev.holdfast.lock.jdbc.internal.sql.RowStatements;
+import dev.holdfast.lock.jdbc.internal.sql.SessionStatements;
 import dev.holdfast.lock.jdbc.internal.sql.TableName;
 import dev.holdfast.lock.jdbc.internal.sql.Tokens;
 import java.sql.Connection;
@@ -297,6 +298,11 @@ public abstract class DatabaseDialect {
     }
 
     // Sessions
+
+    /** The statements of strategy SESSION. */
+    public SessionStatements sessionStatements(TableName table) {
+        throw new UnsupportedOperationException(title);
+    }
 
     /** Whether a thread may be interrupted while it uses a connection. */
     public boolean toleratesInterrupts() {

@@ -37,6 +37,10 @@ final class H2Dialect extends DatabaseDialect {
                     "strategy ROW_LOCK is not for H2, whose row locks were seen to have two"
                             + " holders, and which does not end a session that fell silent; use strategy VERSION");
         }
+        if (strategy == LockTable.SESSION) {
+            throw new LockConfigurationException(
+                    "strategy SESSION is not for H2, which has no locks of a session; use strategy VERSION");
+        }
     }
 
     @Override

@@ -9,7 +9,8 @@ import java.util.List;
 public enum LockTable {
     VERSION("version", "holdfast_lock"),
     UNIQUE_INDEX("unique", "holdfast_held"),
-    ROW_LOCK("row", "holdfast_row");
+    ROW_LOCK("row", "holdfast_row"),
+    SESSION("session", "holdfast_session");
 
     /** Leaves room for the suffix of the sequence's name. */
     private static final int MAX_LENGTH_WITH_SEQUENCE = 57;
@@ -26,10 +27,18 @@ public enum LockTable {
         return new TableName(table);
     }
 
+    /** Whether the fencing tokens of all names come from a sequence, beside a table whose rows are deleted. */
+    public boolean hasSequence() {
+        return this == UNIQUE_INDEX || this == SESSION;
+    }
+
     /** The columns that the statements use. */
     public String columns(DatabaseDialect dialect) {
         if (this == ROW_LOCK) {
             return "name, part, token, session, since, holder";
+        }
+        if (this == SESSION) {
+            return "name, token, session, since, holder";
         }
         return "name, owner, token, lease_millis, expires, since, holder"
                 + (this == VERSION ? ", shares" : "")
@@ -43,7 +52,7 @@ public enum LockTable {
 
     /** The file that describes the table. */
     String file(DatabaseDialect dialect) {
-        return prefix + "-" + (this == UNIQUE_INDEX ? dialect.sequenceSchemaFamily() : dialect.schemaFamily()) + ".sql";
+        return prefix + "-" + (hasSequence() ? dialect.sequenceSchemaFamily() : dialect.schemaFamily()) + ".sql";
     }
 
     /**
@@ -53,8 +62,8 @@ public enum LockTable {
      */
     public void requireSupported(DatabaseDialect dialect, TableName name) {
         dialect.requireSupported(this);
-        if (this == UNIQUE_INDEX && name.local().length() > MAX_LENGTH_WITH_SEQUENCE) {
-            throw new LockConfigurationException("lock table '" + name + "': with strategy UNIQUE_INDEX the name must"
+        if (hasSequence() && name.local().length() > MAX_LENGTH_WITH_SEQUENCE) {
+            throw new LockConfigurationException("lock table '" + name + "': with strategy " + this + " the name must"
                     + " have at most " + MAX_LENGTH_WITH_SEQUENCE + " characters; shorten it");
         }
     }

@@ -1,5 +1,7 @@
 package dev.holdfast.lock.jdbc.internal.dialect;
 
+import dev.holdfast.lock.jdbc.internal.sql.SessionStatements;
+import dev.holdfast.lock.jdbc.internal.sql.TableName;
 import dev.holdfast.lock.jdbc.internal.sql.TransactionRow;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -35,6 +37,11 @@ final class MariaDbDialect extends InnoDbDialect {
     @Override
     String drawnValue(String sequence) {
         return "LASTVAL(" + sequence + ")";
+    }
+
+    @Override
+    public SessionStatements sessionStatements(TableName table) {
+        return new MariaDbSessionStatements(this, table);
     }
 
     @Override

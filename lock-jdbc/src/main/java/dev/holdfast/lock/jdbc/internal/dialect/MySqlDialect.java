@@ -16,9 +16,9 @@ public final class MySqlDialect extends InnoDbDialect {
 
     @Override
     void requireSupported(LockTable strategy) {
-        if (strategy == LockTable.UNIQUE_INDEX) {
+        if (strategy.hasSequence()) {
             throw new LockConfigurationException(
-                    "strategy UNIQUE_INDEX needs sequences, which MySQL does not have; use strategy VERSION");
+                    "strategy " + strategy + " needs sequences, which MySQL does not have; use strategy VERSION");
         }
     }
 

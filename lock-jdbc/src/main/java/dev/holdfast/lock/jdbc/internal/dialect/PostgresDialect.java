@@ -1,10 +1,12 @@
 package dev.holdfast.lock.jdbc.internal.dialect;
 
+import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.StoreFinding;
 import dev.holdfast.lock.jdbc.internal.sql.LockStatements;
 import dev.holdfast.lock.jdbc.internal.sql.PostgresSql;
 import dev.holdfast.lock.jdbc.internal.sql.RowChange;
 import dev.holdfast.lock.jdbc.internal.sql.RowStatements;
+import dev.holdfast.lock.jdbc.internal.sql.SessionStatements;
 import dev.holdfast.lock.jdbc.internal.sql.TableName;
 import dev.holdfast.lock.jdbc.internal.sql.Tokens;
 import dev.holdfast.lock.jdbc.internal.sql.TransactionRow;
@@ -72,6 +74,13 @@ final class PostgresDialect extends DatabaseDialect {
     @Override
     public void requireSafeServer(Connection connection, LockTable strategy) throws SQLException {
         ServerCheck.requirePostgres(ServerCheck.version(connection));
+        if (strategy == LockTable.SESSION && isPooledByProxy(connection)) {
+            throw new LockConfigurationException(
+                    "strategy SESSION needs a session of the server for itself, but a proxy such"
+                            + " as PgBouncer is between the client and the server: it may run each statement on another session, and"
+                            + " a lock would belong to a session that other clients use; connect to the server directly, or use"
+                            + " strategy VERSION");
+        }
     }
 
     @Override
@@ -239,6 +248,11 @@ final class PostgresDialect extends DatabaseDialect {
                 count + " RETURNING token, " + PostgresSql.DURABLY,
                 count + " AND token " + operator("=") + " ? RETURNING token, " + PostgresSql.DURABLY,
                 "INSERT INTO " + parts.rows() + " ON CONFLICT DO NOTHING");
+    }
+
+    @Override
+    public SessionStatements sessionStatements(TableName table) {
+        return new PostgresSessionStatements(this, table);
     }
 
     @Override

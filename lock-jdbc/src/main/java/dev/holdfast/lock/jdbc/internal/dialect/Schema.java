@@ -72,7 +72,7 @@ public record Schema(LockTable strategy, DatabaseDialect dialect, TableName tabl
         execute(connection, "INSERT INTO " + table + " (" + columns + ") SELECT " + columns + nothing);
         execute(connection, "UPDATE " + table + " SET token = token WHERE FALSE");
         TableCheck.require(connection, dialect, table, strategy.key());
-        if (strategy == LockTable.UNIQUE_INDEX) {
+        if (strategy.hasSequence()) {
             execute(connection, "DELETE" + nothing);
             requireSequenceAhead(connection);
         }
@@ -148,8 +148,8 @@ public record Schema(LockTable strategy, DatabaseDialect dialect, TableName tabl
 
     /** What to say when a right is missing. */
     public Remedy denied(String user, Throwable cause) {
-        String rights = "SELECT, INSERT, UPDATE" + (strategy == LockTable.UNIQUE_INDEX ? ", DELETE" : "");
-        String sequence = strategy != LockTable.UNIQUE_INDEX ? "" : dialect.grantSequence(table, user);
+        String rights = "SELECT, INSERT, UPDATE" + (strategy.hasSequence() ? ", DELETE" : "");
+        String sequence = !strategy.hasSequence() ? "" : dialect.grantSequence(table, user);
         return new Remedy.Configuration(
                 dialect.title() + " denies access to table '" + table + "' (" + cause.getMessage() + ")",
                 "run: GRANT " + rights + " ON " + table + " TO " + user + sequence);

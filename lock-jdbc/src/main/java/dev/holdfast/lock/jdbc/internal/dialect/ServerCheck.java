@@ -91,9 +91,13 @@ final class ServerCheck {
             throw new LockConfigurationException("strategy " + strategy
                     + " is not for a cluster with several servers that"
                     + " accept writes (" + (galera ? "wsrep_on = ON" : "group_replication_single_primary_mode = OFF")
-                    + (strategy == LockTable.ROW_LOCK
-                            ? "): each of them locks its own copy of a row, so that a lock would have two holders"
-                            : "): its sequence needs other settings there, with which tokens were not tested")
+                    + switch (strategy) {
+                        case ROW_LOCK ->
+                            "): each of them locks its own copy of a row, so that a lock would have two holders";
+                        case SESSION ->
+                            "): each of them has session locks of its own, so that a lock would have two holders";
+                        default -> "): its sequence needs other settings there, with which tokens were not tested";
+                    }
                     + "; use strategy VERSION");
         }
         if (galera || group) {

@@ -5,6 +5,7 @@ import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.jdbc.internal.connection.Connections;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialect;
+import dev.holdfast.lock.jdbc.internal.dialect.LockTable;
 import dev.holdfast.lock.jdbc.internal.sql.RowStatements;
 import java.sql.SQLException;
 import java.util.concurrent.CompletableFuture;
@@ -63,13 +64,21 @@ public final class RowSessionPool {
      * @throws LockConfigurationException if it has one only
      */
     public static int limit(DataSource dataSource) {
+        return limit(dataSource, LockTable.ROW_LOCK);
+    }
+
+    /** The same for one of the strategies that keep connections. */
+    public static int limit(DataSource dataSource, LockTable strategy) {
         int size = poolSize(dataSource);
         size = size == 0 ? otherPoolSize(dataSource) : size;
         if (size == 1) {
             throw new LockConfigurationException(
-                    "strategy ROW_LOCK keeps a connection for each lock and needs another one"
-                            + " at times, but the pool has one only; set its maximum size to one more than the number of locks that"
-                            + " are held or waited for at once");
+                    strategy == LockTable.SESSION
+                            ? "strategy SESSION keeps a connection while locks are held and needs another one at times, but"
+                                    + " the pool has one only; set its maximum size to 3 or more"
+                            : "strategy ROW_LOCK keeps a connection for each lock and needs another one"
+                                    + " at times, but the pool has one only; set its maximum size to one more than the number of"
+                                    + " locks that are held or waited for at once");
         }
         return size == 0 ? DEFAULT_LIMIT : size - 1;
     }

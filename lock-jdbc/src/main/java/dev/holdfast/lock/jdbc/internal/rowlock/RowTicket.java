@@ -19,12 +19,12 @@ public final class RowTicket implements Ticket {
     }
 
     /** Called when the lock may be free; may come before a callback is set. */
-    void call() {
+    public void call() {
         called = true;
         listeners.forEach(listener -> listener.onMaybeFree().run());
     }
 
-    Subscription listen(Runnable onMaybeFree) {
+    public Subscription listen(Runnable onMaybeFree) {
         Listener listener = new Listener(onMaybeFree);
         listeners.add(listener);
         if (called) {

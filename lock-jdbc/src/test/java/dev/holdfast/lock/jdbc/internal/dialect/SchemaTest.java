@@ -35,15 +35,17 @@ final class SchemaTest {
         "UNIQUE_INDEX, H2, unique-h2.sql, ''",
         "ROW_LOCK, POSTGRESQL, row-postgresql.sql, -",
         "ROW_LOCK, MARIADB, row-mysql.sql, -",
-        "ROW_LOCK, MYSQL, row-mysql.sql, -"
+        "ROW_LOCK, MYSQL, row-mysql.sql, -",
+        "SESSION, POSTGRESQL, session-postgresql.sql, session",
+        "SESSION, MARIADB, session-mariadb.sql, session"
     })
     void strategy_hasItsFileAndColumns(JdbcStrategy strategy, Product product, String file, String more) {
         DatabaseDialect dialect = product.dialect();
         assertThat(JdbcInternals.table(strategy).file(dialect)).isEqualTo(file);
         assertThat(JdbcInternals.table(strategy).columns(dialect))
                 .isEqualTo(
-                        more.equals("-")
-                                ? "name, part, token, session, since, holder"
+                        more.equals("-") || more.equals("session")
+                                ? "name, " + (more.equals("-") ? "part, " : "") + "token, session, since, holder"
                                 : "name, owner, token, lease_millis, expires, since, holder" + more);
         JdbcInternals.table(strategy).requireSupported(dialect, new TableName("s".repeat(63) + "." + "t".repeat(57)));
     }
@@ -53,6 +55,10 @@ final class SchemaTest {
             delimiter = '|',
             value = {
                 "ROW_LOCK | H2 | t | strategy ROW_LOCK is not for H2 | use strategy VERSION",
+                "SESSION | H2 | t | strategy SESSION is not for H2 | use strategy VERSION",
+                "SESSION | MYSQL | t | needs sequences, which MySQL does not have | use strategy VERSION",
+                "SESSION | POSTGRESQL | t23456789012345678901234567890123456789012345678901234567x"
+                        + " | must have at most 57 characters | shorten it",
                 "UNIQUE_INDEX | MYSQL | t | needs sequences, which MySQL does not have | use strategy VERSION",
                 "UNIQUE_INDEX | POSTGRESQL | t23456789012345678901234567890123456789012345678901234567x"
                         + " | must have at most 57 characters | shorten it"
@@ -87,8 +93,11 @@ final class SchemaTest {
         assertThat(statements.get(2)).isEqualTo("CREATE INDEX IF NOT EXISTS locks_due ON shop.locks (expires)");
         for (JdbcStrategy strategy : JdbcStrategy.values()) {
             for (DatabaseDialect dialect : DatabaseDialects.ALL) {
-                if ((strategy != JdbcStrategy.ROW_LOCK || dialect != DatabaseDialects.H2)
-                        && (strategy != JdbcStrategy.UNIQUE_INDEX || dialect != DatabaseDialects.MYSQL)) {
+                boolean session = strategy == JdbcStrategy.SESSION;
+                if (dialect == DatabaseDialects.H2 && (session || strategy == JdbcStrategy.ROW_LOCK)) {
+                    continue;
+                }
+                if (dialect != DatabaseDialects.MYSQL || !session && strategy != JdbcStrategy.UNIQUE_INDEX) {
                     assertThat(schema(strategy, dialect, "t").statements())
                             .isNotEmpty()
                             .noneMatch(sql -> sql.isEmpty() || sql.contains("\n") || sql.contains("--"))

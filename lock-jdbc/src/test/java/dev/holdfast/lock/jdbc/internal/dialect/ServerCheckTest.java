@@ -180,6 +180,10 @@ final class ServerCheckTest {
                                 + " each of them locks its own copy of a row, so that a lock would have two holders;"
                                 + " use strategy VERSION");
         assertThatThrownBy(() -> ServerCheck.requireOneWriter(
+                        JdbcInternals.table(JdbcStrategy.SESSION), DatabaseDialects.MARIADB.title(), galera))
+                .hasMessageContaining(
+                        "each of them has session locks of its own, so that a lock would have two holders");
+        assertThatThrownBy(() -> ServerCheck.requireOneWriter(
                         JdbcInternals.table(JdbcStrategy.UNIQUE_INDEX), DatabaseDialects.MARIADB.title(), galera))
                 .hasMessage(
                         "strategy UNIQUE_INDEX is not for a cluster with several servers that accept writes (wsrep_on ="

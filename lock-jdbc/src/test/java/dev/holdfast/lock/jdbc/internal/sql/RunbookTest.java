@@ -3,6 +3,7 @@ package dev.holdfast.lock.jdbc.internal.sql;
 import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.acquire;
 import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.release;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.LockClientOptions;
@@ -34,7 +35,9 @@ final class RunbookTest {
         List<Arguments> all = new ArrayList<>();
         for (SharedDb shared : List.of(SharedDb.H2, SharedDb.POSTGRESQL, SharedDb.MARIADB)) {
             for (JdbcStrategy strategy : JdbcStrategy.values()) {
-                if (shared != SharedDb.H2 || strategy != JdbcStrategy.ROW_LOCK) {
+                if (shared != SharedDb.H2
+                        || strategy == JdbcStrategy.VERSION
+                        || strategy == JdbcStrategy.UNIQUE_INDEX) {
                     all.add(Arguments.of(shared, strategy));
                 }
             }
@@ -57,6 +60,9 @@ final class RunbookTest {
                             .createTable(true),
                     LockClientOptions.defaults());
             Grant grant = acquire(backend, "orders/42");
+            if (strategy == JdbcStrategy.SESSION) { // its row is for people only, and is written a moment later
+                await().until(() -> !answers(db, query).isEmpty());
+            }
             assertThat(answers(db, query)).singleElement().asString().contains(BackendDriver.IDENTITY.who());
             release(backend, grant);
             assertThat(answers(db, query)).isEmpty();

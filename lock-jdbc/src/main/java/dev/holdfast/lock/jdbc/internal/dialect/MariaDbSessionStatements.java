@@ -1,0 +1,132 @@
+package dev.holdfast.lock.jdbc.internal.dialect;
+
+import dev.holdfast.lock.jdbc.internal.sql.SessionKey;
+import dev.holdfast.lock.jdbc.internal.sql.SessionStatements;
+import dev.holdfast.lock.jdbc.internal.sql.SqlWork;
+import dev.holdfast.lock.jdbc.internal.sql.TableName;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+
+/**
+ * MariaDB's user locks ({@code GET_LOCK}). They belong to the whole server and have names of at most 64 characters: hence the
+ * schema in the key, and a hash instead of the name.
+ */
+final class MariaDbSessionStatements extends SessionStatements {
+    /** Not a session of a server that has become read-only: clients take their locks from another one then. */
+    private static final String SESSION = "IF(CONCAT(@@global.read_only) IN ('0', 'OFF'), CONNECTION_ID(), 0)";
+
+    private final MariaDbDialect dialect;
+    private final TableName table;
+    private final String next;
+
+    MariaDbSessionStatements(MariaDbDialect dialect, TableName table) {
+        this.dialect = dialect;
+        this.table = table;
+        next = dialect.nextValue(table.sequence());
+    }
+
+    @Override
+    public String placeQuery() {
+        int dot = table.text().indexOf('.');
+        String schema = dot < 0 ? "DATABASE()" : "'" + table.text().substring(0, dot) + "'";
+        String name = "CONCAT(" + schema + ", '.', '" + table.local() + "')";
+        return "SELECT IF(@@lower_case_table_names = 0, " + name + ", LOWER(" + name + "))";
+    }
+
+    @Override
+    protected String tryLock() {
+        return "SELECT IF(GET_LOCK(?, 0) = 1, " + next + ", NULL), " + SESSION;
+    }
+
+    @Override
+    protected String awaitTurn() {
+        return "SELECT GET_LOCK(?, ?) = 1";
+    }
+
+    /** The turn is given up only with the lock: the arguments of IF are evaluated as needed. */
+    @Override
+    protected String awaitLock() {
+        return "SELECT IF(GET_LOCK(?, ?) = 1, " + next + " + 0 * COALESCE(RELEASE_LOCK(?), 0), NULL), " + SESSION;
+    }
+
+    @Override
+    protected String unlock() {
+        return "SELECT RELEASE_LOCK(?) = 1";
+    }
+
+    @Override
+    protected String unlockIfHeld() {
+        return "SELECT RELEASE_LOCK(?)";
+    }
+
+    @Override
+    protected String heartbeat() {
+        return "SELECT " + SESSION;
+    }
+
+    @Override
+    protected String holder() {
+        return "SELECT IS_USED_LOCK(?)";
+    }
+
+    /** MariaDB's SETVAL never takes a sequence back. */
+    @Override
+    public void skipTokens(Connection connection) throws SQLException {
+        long drawn = number(connection, "SELECT " + next);
+        number(connection, "SELECT SETVAL(" + table.sequence() + ", " + (drawn + SKIPPED) + ")");
+    }
+
+    @Override
+    protected void bindKey(PreparedStatement statement, int index, long key) throws SQLException {
+        statement.setString(index, name(key));
+    }
+
+    private static String name(long key) {
+        return String.format("holdfast:%016x", key);
+    }
+
+    @Override
+    protected void bindTurn(PreparedStatement statement, long seconds, SessionKey key) throws SQLException {
+        statement.setString(1, name(key.turn()));
+        statement.setLong(2, seconds);
+    }
+
+    @Override
+    protected void bindWait(PreparedStatement statement, long seconds, SessionKey key) throws SQLException {
+        statement.setString(1, name(key.lock()));
+        statement.setLong(2, seconds);
+        statement.setString(3, name(key.turn()));
+    }
+
+    @Override
+    public SqlWork<?> outlast(Connection connection, long leaseMillis, boolean first) throws SQLException {
+        String keep = first
+                ? "@holdfast_wait = @@session.wait_timeout, @holdfast_read_only = @@session.tx_read_only, "
+                        + "SESSION tx_read_only = @@global.tx_read_only, "
+                : "";
+        Schema.execute(connection, "SET " + keep + "SESSION wait_timeout = " + (seconds(leaseMillis) + 1));
+        return own -> Schema.execute(
+                own, "SET SESSION wait_timeout = @holdfast_wait, SESSION tx_read_only = @holdfast_read_only");
+    }
+
+    @Override
+    public String describe() {
+        return "INSERT INTO " + table + " (" + String.join(", ", COLUMNS) + ") VALUES (?, ?, ?, "
+                + dialect.nowPlusMillis("(- ?)") + ", ?) ON DUPLICATE KEY UPDATE"
+                + " session = IF(VALUES(token) > token, VALUES(session), session),"
+                + " since = IF(VALUES(token) > token, VALUES(since), since),"
+                + " holder = IF(VALUES(token) > token, VALUES(holder), holder),"
+                + " token = GREATEST(token, VALUES(token))";
+    }
+
+    @Override
+    public String forget() {
+        return "DELETE FROM " + table + " WHERE name = ? AND token = ?";
+    }
+
+    @Override
+    public String info() {
+        return "SELECT token, holder, " + dialect.epochMillis("since") + ", session FROM " + table + " WHERE name = ?";
+    }
+}

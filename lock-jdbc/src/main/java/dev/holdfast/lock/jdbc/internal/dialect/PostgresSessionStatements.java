@@ -1,0 +1,182 @@
+package dev.holdfast.lock.jdbc.internal.dialect;
+
+import dev.holdfast.lock.jdbc.internal.sql.PostgresSql;
+import dev.holdfast.lock.jdbc.internal.sql.SessionKey;
+import dev.holdfast.lock.jdbc.internal.sql.SessionStatements;
+import dev.holdfast.lock.jdbc.internal.sql.SqlWork;
+import dev.holdfast.lock.jdbc.internal.sql.TableName;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/**
+ * PostgreSQL's session-level advisory locks.
+ *
+ * <p>A statement that waits has a snapshot, which holds vacuum back until the statement ends; {@code lock_timeout} ends it.
+ */
+final class PostgresSessionStatements extends SessionStatements {
+    private static final String BOUNDED = "WITH bounded AS MATERIALIZED (SELECT pg_catalog.set_config('lock_timeout', "
+            + PostgresSql.TEXT + ", true) AS value)";
+    private static final String KEY =
+            "((CAST(l.classid AS bigint) {<<} 32) OPERATOR(pg_catalog.|) CAST(l.objid AS bigint))";
+    private static final String HELD = PostgresSql.named("""
+            FROM pg_catalog.pg_locks AS l JOIN pg_catalog.pg_database AS d ON d.oid {=} l.database
+            WHERE d.datname {=} pg_catalog.current_database() AND l.locktype {=} 'advisory' AND l.objsubid {=} 1 AND l.granted
+              AND %s {=} CAST(? AS bigint)""".formatted(KEY));
+    private static final String SETTINGS = PostgresSql.named("""
+            SELECT name, setting FROM pg_catalog.pg_settings WHERE name {=} 'idle_session_timeout'
+              OR name {=} 'tcp_keepalives_idle' OR name {=} 'tcp_keepalives_interval' OR name {=} 'tcp_keepalives_count'
+              OR name {=} 'tcp_user_timeout' OR name {=} 'synchronous_commit' OR name {=} 'default_transaction_read_only'""");
+
+    private final DatabaseDialect dialect;
+    private final TableName table;
+    private final String next;
+
+    PostgresSessionStatements(PostgresDialect dialect, TableName table) {
+        this.dialect = dialect;
+        this.table = table;
+        next = dialect.nextValue(table.sequence());
+    }
+
+    @Override
+    public String placeQuery() {
+        return PostgresSql.named("SELECT pg_catalog.concat_ws('.', n.nspname, c.relname) FROM pg_catalog.pg_class AS c"
+                + " JOIN pg_catalog.pg_namespace AS n ON n.oid {=} c.relnamespace WHERE c.oid {=} CAST('" + table
+                + "' AS pg_catalog.regclass)");
+    }
+
+    @Override
+    protected String tryLock() {
+        return "SELECT CASE WHEN pg_catalog.pg_try_advisory_lock(CAST(? AS bigint)) THEN " + next
+                + " END, pg_catalog.pg_backend_pid()";
+    }
+
+    @Override
+    protected String awaitTurn() {
+        return BOUNDED + " SELECT true, pg_catalog.pg_advisory_lock(CAST(? AS bigint)), value FROM bounded";
+    }
+
+    @Override
+    protected String awaitLock() {
+        return BOUNDED
+                + ", held AS MATERIALIZED (SELECT pg_catalog.pg_advisory_lock(CAST(? AS bigint)) AS locked, value"
+                + " FROM bounded) SELECT " + next + ", pg_catalog.pg_backend_pid(),"
+                + " pg_catalog.pg_advisory_unlock(CAST(? AS bigint)), locked, value FROM held";
+    }
+
+    @Override
+    protected String unlock() {
+        return "SELECT pg_catalog.pg_advisory_unlock(CAST(? AS bigint))";
+    }
+
+    /** The condition spares the server's log the warning that the session does not have the lock. */
+    @Override
+    protected String unlockIfHeld() {
+        return PostgresSql.named("SELECT CASE WHEN pg_catalog.pg_advisory_unlock(" + KEY + ") THEN 1 END " + HELD
+                + " AND l.pid {=} pg_catalog.pg_backend_pid()");
+    }
+
+    @Override
+    protected String heartbeat() {
+        return "SELECT pg_catalog.pg_backend_pid()";
+    }
+
+    @Override
+    protected String holder() {
+        return "SELECT l.pid " + HELD;
+    }
+
+    /** A draw that writes to the log makes its own commit wait, but not a draw of another session just after it. */
+    @Override
+    public void skipTokens(Connection connection) throws SQLException {
+        number(connection, "SELECT pg_catalog.max(" + next + ") FROM pg_catalog.generate_series(1, " + SKIPPED + ")");
+    }
+
+    @Override
+    protected void bindKey(PreparedStatement statement, int index, long key) throws SQLException {
+        statement.setLong(index, key);
+    }
+
+    @Override
+    protected void bindTurn(PreparedStatement statement, long seconds, SessionKey key) throws SQLException {
+        statement.setString(1, seconds + " s");
+        statement.setLong(2, key.turn());
+    }
+
+    @Override
+    protected void bindWait(PreparedStatement statement, long seconds, SessionKey key) throws SQLException {
+        statement.setString(1, seconds + " s");
+        statement.setLong(2, key.lock());
+        statement.setLong(3, key.turn());
+    }
+
+    /**
+     * TCP ends a connection whose client has vanished, {@code idle_session_timeout} (version 14) one whose client is frozen.
+     * Neither may happen within a lease, so administrators' shorter limits are overridden.
+     */
+    @Override
+    public SqlWork<?> outlast(Connection connection, long leaseMillis, boolean first) throws SQLException {
+        Map<String, String> before = new LinkedHashMap<>();
+        try (Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery(SETTINGS)) {
+            while (rows.next()) {
+                before.put(rows.getString(1), rows.getString(2));
+            }
+        }
+        long seconds = seconds(leaseMillis);
+        Map<String, String> wanted = new LinkedHashMap<>(before);
+        if ("on".equals(before.get("default_transaction_read_only"))) {
+            dialect.requireLiftable(connection);
+            wanted.put("default_transaction_read_only", "off");
+        }
+        String commit = before.getOrDefault("synchronous_commit", "on");
+        wanted.put("synchronous_commit", commit.equals("off") || commit.equals("local") ? "on" : commit);
+        wanted.replace("idle_session_timeout", Long.toString(leaseMillis + 1_000));
+        wanted.replace("tcp_keepalives_idle", Long.toString(Math.min(seconds, 32_767)));
+        wanted.replace("tcp_keepalives_interval", Long.toString(Math.min(Math.max(1, seconds / 3), 32_767)));
+        wanted.replace("tcp_keepalives_count", "3");
+        wanted.replace("tcp_user_timeout", Long.toString(Math.min(2 * leaseMillis + 1_000, Integer.MAX_VALUE)));
+        set(connection, wanted);
+        return own -> set(own, before);
+    }
+
+    private static boolean set(Connection connection, Map<String, String> settings) throws SQLException {
+        String calls = String.join(
+                ", ",
+                settings.keySet().stream()
+                        .map(name -> "pg_catalog.set_config('" + name + "', " + PostgresSql.TEXT + ", false)")
+                        .toList());
+        try (PreparedStatement statement = connection.prepareStatement("SELECT " + calls)) {
+            int index = 0;
+            for (String value : settings.values()) {
+                statement.setString(++index, value);
+            }
+            return statement.execute();
+        }
+    }
+
+    @Override
+    public String describe() {
+        return "INSERT INTO " + table + " (" + String.join(", ", COLUMNS) + ") VALUES (?, ?, ?, "
+                + dialect.nowPlusMillis(PostgresSql.named("({-} CAST(? AS bigint))")) + ", ?)"
+                + " ON CONFLICT (name) DO UPDATE SET token = excluded.token, session = excluded.session,"
+                + " since = excluded.since, holder = excluded.holder WHERE " + table.local() + ".token "
+                + dialect.operator("<") + " excluded.token";
+    }
+
+    @Override
+    public String forget() {
+        return "DELETE FROM " + table + " WHERE name " + dialect.operator("=") + " ? AND token " + dialect.operator("=")
+                + " ?";
+    }
+
+    @Override
+    public String info() {
+        return "SELECT token, holder, " + dialect.epochMillis("since") + ", session FROM " + table + " WHERE name "
+                + dialect.operator("=") + " ?";
+    }
+}

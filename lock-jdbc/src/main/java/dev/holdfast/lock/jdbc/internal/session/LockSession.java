@@ -1,0 +1,249 @@
+package dev.holdfast.lock.jdbc.internal.session;
+
+import dev.holdfast.lock.jdbc.internal.connection.Connections;
+import dev.holdfast.lock.jdbc.internal.connection.TransactionRunner;
+import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialect;
+import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
+import dev.holdfast.lock.jdbc.internal.sql.SessionKey;
+import dev.holdfast.lock.jdbc.internal.sql.SessionStatements;
+import dev.holdfast.lock.jdbc.internal.sql.SqlWork;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.OptionalLong;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A connection of the data source whose session acquires locks of the server's own. No transaction is open between its
+ * statements, so that it does not hold vacuum back.
+ *
+ * <p>A driver or proxy may replace the session behind the connection by another one, which does not have the locks. So each
+ * answer that counts comes with the session's number.
+ *
+ * <p>Used by one thread at a time, except {@link #cancelWait} and {@link #isClosed}.
+ */
+final class LockSession {
+    /** How much longer than its wait a statement may take. */
+    private static final long ANSWER_SECONDS = 15;
+
+    private final Connections connections;
+    private final Connection connection;
+    private final DatabaseDialect dialect;
+    private final SessionStatements sql;
+    private final boolean readOnly;
+    private final boolean autoCommit;
+    private final int networkTimeoutMillis;
+    private final long id;
+    private SqlWork<?> restore = own -> true;
+    private long patienceMillis;
+    private volatile @Nullable Statement waiting;
+
+    private LockSession(
+            Connections connections,
+            Connection connection,
+            DatabaseDialect dialect,
+            SessionStatements sql,
+            long leaseMillis,
+            long deadlineNanos)
+            throws SQLException {
+        this.connections = connections;
+        this.connection = connection;
+        this.dialect = dialect;
+        this.sql = sql;
+        networkTimeoutMillis = connection.getNetworkTimeout();
+        limit(deadlineNanos);
+        autoCommit = connection.getAutoCommit();
+        if (!autoCommit) {
+            connection.setAutoCommit(true);
+        }
+        limit(deadlineNanos);
+        readOnly = connection.isReadOnly();
+        if (readOnly) {
+            limit(deadlineNanos);
+            connection.setReadOnly(false);
+        }
+        limit(deadlineNanos);
+        restore = sql.outlast(connection, leaseMillis, true);
+        patienceMillis = leaseMillis;
+        limit(deadlineNanos);
+        sql.skipTokens(connection);
+        limit(deadlineNanos);
+        id = sql.heartbeat(connection);
+        requireSession(id);
+    }
+
+    /** Takes a connection; the data source decides how long that may take. Statements on the new connection end by the deadline. */
+    static LockSession open(
+            Connections connections,
+            DatabaseDialect dialect,
+            SessionStatements sql,
+            long leaseMillis,
+            long deadlineNanos)
+            throws SQLException {
+        Connection connection = connections.dataSource().getConnection();
+        boolean opened = false;
+        try {
+            LockSession session = new LockSession(connections, connection, dialect, sql, leaseMillis, deadlineNanos);
+            opened = true;
+            return session;
+        } finally {
+            if (!opened) {
+                connections.end(connection);
+            }
+        }
+    }
+
+    /** The server's number of this session. */
+    long id() {
+        return id;
+    }
+
+    /** For how long the server keeps this session at least after it was last used, in milliseconds. */
+    long patienceMillis() {
+        return patienceMillis;
+    }
+
+    /** How long the next statement may take. */
+    void limit(int timeoutMillis) throws SQLException {
+        connection.setNetworkTimeout(Runnable::run, timeoutMillis);
+    }
+
+    private void limit(long deadlineNanos) throws SQLException {
+        limit(TransactionRunner.millisLeft(deadlineNanos));
+    }
+
+    /** Lets the server keep this session for that long, unless it does already. */
+    void outlast(long leaseMillis) throws SQLException {
+        if (leaseMillis > patienceMillis) {
+            sql.outlast(connection, leaseMillis, false);
+            patienceMillis = leaseMillis;
+        }
+    }
+
+    /** The token if the lock was free. */
+    OptionalLong tryLock(SessionKey key) throws SQLException {
+        return sameSession(sql.tryLock(connection, key));
+    }
+
+    private OptionalLong sameSession(SessionStatements.Attempt attempt) throws SQLException {
+        requireSession(attempt.session());
+        return attempt.token();
+    }
+
+    private void requireSession(long answering) throws SQLException {
+        if (answering == 0) {
+            throw new SQLException("the server is read-only", "25006");
+        }
+        if (answering != id) {
+            throw new SQLException("it has session " + answering + " instead of " + id, "08003");
+        }
+    }
+
+    /** Releases a lock that a failed statement may have acquired; fails if the session has ended. */
+    void unlockIfHeld(long key) throws SQLException {
+        sql.unlockIfHeld(connection, key);
+        heartbeat();
+    }
+
+    boolean unlock(long key) throws SQLException {
+        return sql.unlock(connection, key);
+    }
+
+    /** One round trip, which restarts the server's time-out for silent sessions. */
+    void heartbeat() throws SQLException {
+        requireSession(sql.heartbeat(connection));
+    }
+
+    /** Waits to be first in line; false if the time is up. */
+    boolean awaitTurn(SessionKey key, long seconds) throws SQLException {
+        return await(key.turn(), seconds, () -> sql.awaitTurn(connection, key, seconds, this::waiting) ? 1 : 0) == 1;
+    }
+
+    /** Waits for the lock, as the first in line; the token, or 0 if the time is up. */
+    long awaitLock(SessionKey key, long seconds) throws SQLException {
+        return await(
+                key.lock(),
+                seconds,
+                () -> sameSession(sql.awaitLock(connection, key, seconds, this::waiting))
+                        .orElse(0));
+    }
+
+    private void waiting(PreparedStatement statement) {
+        waiting = statement;
+    }
+
+    private long await(long key, long seconds, Wait wait) throws SQLException {
+        limit((int) TimeUnit.SECONDS.toMillis(seconds + ANSWER_SECONDS));
+        try {
+            return wait.run();
+        } catch (SQLException e) {
+            if (JdbcFailure.of(e) != JdbcFailure.CONFLICT && !JdbcFailure.isCancelled(e)) {
+                throw e;
+            }
+            sql.unlockIfHeld(connection, key);
+            return 0;
+        } finally {
+            waiting = null;
+        }
+    }
+
+    /**
+     * Ends another thread's wait in the database. A server ignores a request that arrives before the statement, so it has to be
+     * repeated. A late one may cancel the next statement: do not use the session again.
+     */
+    void cancelWait() {
+        Statement statement = waiting;
+        if (statement != null) {
+            try {
+                dialect.cancel(connection, statement);
+            } catch (SQLException | RuntimeException e) {
+                // It ends by its own time-out.
+            }
+        }
+    }
+
+    /** Whether the connection, or the driver's one behind it, was closed under this session; sends nothing. */
+    boolean isClosed() {
+        try {
+            return connection.isClosed() || connection.unwrap(Connection.class).isClosed();
+        } catch (SQLException | RuntimeException e) {
+            return false; // the next heartbeat finds out
+        }
+    }
+
+    /** Gives the connection back as it came; it holds no lock. */
+    void giveBack(long deadlineNanos) {
+        if (deadlineNanos - System.nanoTime() <= 0 || connections.isClosed()) {
+            discard();
+            return;
+        }
+        try {
+            limit(deadlineNanos);
+            restore.run(connection);
+            if (readOnly) {
+                limit(deadlineNanos);
+                connection.setReadOnly(true);
+            }
+            if (!autoCommit) {
+                limit(deadlineNanos);
+                connection.setAutoCommit(false);
+            }
+            limit(networkTimeoutMillis);
+            connection.close();
+        } catch (SQLException e) {
+            discard();
+        }
+    }
+
+    /** Ends the connection, whatever state it is in, and with it all its locks; its pool makes another one. */
+    void discard() {
+        connections.end(connection);
+    }
+
+    @FunctionalInterface
+    private interface Wait {
+        long run() throws SQLException;
+    }
+}

@@ -1,0 +1,213 @@
+package dev.holdfast.lock.jdbc.internal.session;
+
+import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.jdbc.internal.connection.Database;
+import dev.holdfast.lock.jdbc.internal.sql.SessionKey;
+import dev.holdfast.lock.jdbc.internal.sql.SessionStatements;
+import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.GrantListener;
+import dev.holdfast.lock.spi.OwnerId;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/** What the acquisitions of one client have in common: their sessions, and the watch over these. Thread-safe. */
+final class SessionLocks implements AutoCloseable {
+    private static final long WATCH_MILLIS = 100;
+
+    /**
+     * How long a session that holds locks is silent at most. The server frees the locks of a session at once when it ends it, so
+     * this plus one round trip is how late a client notices.
+     */
+    static final long HEARTBEAT_MILLIS = 500;
+
+    /** How long after its abandonment an attempt is refused. */
+    private static final long ABANDONED_SECONDS = 60;
+
+    private final String place;
+    private final ExecutorService executor;
+    private final SessionPool sessions;
+    private final HolderRows rows;
+    private final long timeoutMillis;
+    private final ConcurrentHashMap<OwnerId, SessionAcquisition> acquisitions = new ConcurrentHashMap<>();
+    private final ConcurrentHashMap<OwnerId, Long> abandoned = new ConcurrentHashMap<>();
+    private final AtomicLong abandonedSweep = new AtomicLong(System.nanoTime());
+    private final AtomicBoolean watching = new AtomicBoolean();
+    private volatile @Nullable GrantListener listener;
+    private volatile boolean closed;
+
+    SessionLocks(
+            Database database,
+            SessionStatements sql,
+            String place,
+            int waiters,
+            ExecutorService executor,
+            long timeoutMillis) {
+        this.place = place;
+        this.executor = executor;
+        this.timeoutMillis = timeoutMillis;
+        this.sessions = new SessionPool(database.connections(), database.dialect(), sql, waiters, this::ended);
+        this.rows = new HolderRows(database, sql, timeoutMillis);
+    }
+
+    SessionPool sessions() {
+        return sessions;
+    }
+
+    ExecutorService executor() {
+        return executor;
+    }
+
+    HolderRows rows() {
+        return rows;
+    }
+
+    /** From then on no hold that is not there yet may stay. */
+    boolean isClosed() {
+        return closed;
+    }
+
+    /** The end of a request that starts now. */
+    long deadline() {
+        return System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
+    }
+
+    SessionKey key(String name) {
+        return SessionKey.of(place, name);
+    }
+
+    /** Sets the listener that is notified of locks that ended between two renewals. */
+    void listener(GrantListener listener) {
+        this.listener = listener;
+    }
+
+    /**
+     * The acquisition of that owner, which is new if it has none.
+     *
+     * @throws SQLException if it was abandoned before this attempt has begun: nothing would release what it acquires
+     */
+    SessionAcquisition acquisitionFor(AcquisitionId id) throws SQLException {
+        watch();
+        SessionAcquisition acquisition =
+                acquisitions.computeIfAbsent(id.owner(), owner -> new SessionAcquisition(this, id, key(id.name())));
+        if (abandoned.containsKey(id.owner())) {
+            acquisitions.remove(id.owner(), acquisition);
+            throw new SQLException("the attempt was abandoned", "08000");
+        }
+        return acquisition;
+    }
+
+    /** Ends an acquisition, also one whose attempt has not begun yet. */
+    void abandon(OwnerId owner, long deadlineNanos) throws SQLException {
+        long now = System.nanoTime();
+        long sweep = abandonedSweep.get();
+        if (now - sweep >= 0
+                && abandonedSweep.compareAndSet(sweep, now + TimeUnit.SECONDS.toNanos(ABANDONED_SECONDS) / 10)) {
+            abandoned.values().removeIf(since -> now - since > TimeUnit.SECONDS.toNanos(ABANDONED_SECONDS));
+        }
+        abandoned.put(owner, now);
+        SessionAcquisition acquisition = acquisitions.get(owner);
+        if (acquisition != null) {
+            acquisition.abandon(deadlineNanos);
+        }
+    }
+
+    @Nullable SessionAcquisition acquisition(OwnerId owner) {
+        return acquisitions.get(owner);
+    }
+
+    void forget(OwnerId owner, SessionAcquisition acquisition) {
+        acquisitions.remove(owner, acquisition);
+    }
+
+    void forgetRow(SessionAcquisition acquisition) {
+        if (rows.isDescribed(acquisition)) {
+            onOurThread(() -> rows.forget(acquisition));
+        }
+    }
+
+    /** Another thread reports it, since the session's own may hold an acquisition of which the listener is notified. */
+    private void ended(HoldingSession session) {
+        onOurThread(() -> {
+            List<SessionAcquisition> newestFirst = new ArrayList<>(session.held());
+            newestFirst.sort(Comparator.comparingLong(SessionAcquisition::token).reversed());
+            for (SessionAcquisition acquisition : newestFirst) {
+                Grant lost = acquisition.endWithSession();
+                GrantListener notified = listener;
+                if (lost != null && notified != null) {
+                    notified.lost(lost, LossReason.SESSION_LOST, String.valueOf(session.ended()));
+                }
+            }
+        });
+    }
+
+    private void watch() {
+        if (watching.compareAndSet(false, true)) {
+            CompletableFuture.delayedExecutor(WATCH_MILLIS, TimeUnit.MILLISECONDS, this::onOurThread)
+                    .execute(() -> {
+                        watching.set(false);
+                        if (closed) {
+                            return;
+                        }
+                        sessions.holding().forEach(this::check);
+                        boolean idle = sessions.sweep();
+                        if (idle || !acquisitions.isEmpty()) {
+                            watch();
+                        }
+                        rows.describe(acquisitions.values());
+                    });
+        }
+    }
+
+    private void check(HoldingSession session) {
+        long silentNanos = System.nanoTime() - session.answeredNanos();
+        if (session.isBusy()) {
+            return; // its statement shows what has become of it
+        }
+        if (session.session().isClosed()) {
+            session.end("its connection was closed; keep the pool from taking back connections in use");
+        } else if (silentNanos >= TimeUnit.MILLISECONDS.toNanos(HEARTBEAT_MILLIS - WATCH_MILLIS)) {
+            onOurThread(() -> {
+                try {
+                    session.beat(deadline());
+                } catch (SQLException e) {
+                    // If the session has ended, that was reported.
+                }
+            });
+        }
+    }
+
+    private void onOurThread(Runnable task) {
+        try {
+            executor.execute(task);
+        } catch (RejectedExecutionException e) {
+            // Closed: nothing is held any more.
+        }
+    }
+
+    /** On a thread that no caller awaits for longer than a request may take. */
+    @Override
+    public void close() {
+        closed = true;
+        long deadlineNanos = deadline();
+        for (SessionAcquisition acquisition : List.copyOf(acquisitions.values())) {
+            try {
+                acquisition.abandon(deadlineNanos);
+            } catch (SQLException e) {
+                // The server frees it when the connection has ended.
+            }
+        }
+        sessions.close();
+        executor.shutdown();
+    }
+}

@@ -1,0 +1,255 @@
+package dev.holdfast.lock.jdbc.internal.session;
+
+import dev.holdfast.lock.jdbc.internal.connection.Connections;
+import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialect;
+import dev.holdfast.lock.jdbc.internal.sql.SessionStatements;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The sessions of one client: a shared one that acquires all locks that are free, and one more for each lock that this client
+ * waits for or has waited for, up to a limit. Beyond the limit waiters poll.
+ *
+ * <p>A session without locks is kept for a moment, ready for the next one, and then returned. Thread-safe.
+ */
+final class SessionPool {
+    private static final long KEEP_SHARED_NANOS = TimeUnit.SECONDS.toNanos(10);
+    private static final long KEEP_WAITING_NANOS = TimeUnit.SECONDS.toNanos(2);
+
+    /** How long waiters poll after a connection to wait on could not be opened. */
+    private static final long NO_WAIT_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private final Connections connections;
+    private final DatabaseDialect dialect;
+    private final SessionStatements sql;
+    private final Consumer<HoldingSession> onEnd;
+    private final Semaphore permits;
+    private final ReentrantLock opening = new ReentrantLock();
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Set<HoldingSession> waited = ConcurrentHashMap.newKeySet();
+    private final List<HoldingSession> ready = new ArrayList<>();
+    private @Nullable HoldingSession shared;
+    private int users;
+    private volatile long pollUntilNanos = System.nanoTime();
+    private volatile boolean closed;
+
+    SessionPool(
+            Connections connections,
+            DatabaseDialect dialect,
+            SessionStatements sql,
+            int waiters,
+            Consumer<HoldingSession> onEnd) {
+        this.connections = connections;
+        this.dialect = dialect;
+        this.sql = sql;
+        this.permits = new Semaphore(waiters);
+        this.onEnd = onEnd;
+    }
+
+    /** The shared session, opened if there is none; it stays until {@link #leave}. */
+    HoldingSession enter(long leaseMillis, long deadlineNanos) throws SQLException {
+        HoldingSession found = use();
+        if (found != null) {
+            return found;
+        }
+        try {
+            if (!opening.tryLock(Math.max(0, deadlineNanos - System.nanoTime()), TimeUnit.NANOSECONDS)) {
+                throw new SQLException("the pool had no connection in time", "08000");
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new SQLException("interrupted while another thread opens the connection", "08000", e);
+        }
+        try {
+            found = use();
+            return found == null ? openShared(leaseMillis, deadlineNanos) : found;
+        } finally {
+            opening.unlock();
+        }
+    }
+
+    private @Nullable HoldingSession use() {
+        lock.lock();
+        try {
+            HoldingSession current = shared;
+            if (current == null || current.ended() != null) {
+                return null;
+            }
+            users++;
+            return current;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private HoldingSession openShared(long leaseMillis, long deadlineNanos) throws SQLException {
+        LockSession opened = open(leaseMillis, deadlineNanos);
+        lock.lock();
+        try {
+            HoldingSession created = new HoldingSession(opened, onEnd);
+            shared = created;
+            users++;
+            return created;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private LockSession open(long leaseMillis, long deadlineNanos) throws SQLException {
+        LockSession opened = LockSession.open(connections, dialect, sql, leaseMillis, deadlineNanos);
+        if (closed) {
+            opened.giveBack(System.nanoTime() + KEEP_WAITING_NANOS);
+            throw new SQLException("the client is closed", "08003");
+        }
+        return opened;
+    }
+
+    void leave() {
+        lock.lock();
+        try {
+            users--;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Whether there may be another session to wait on; {@link #drop} or {@link #back} follow. */
+    boolean mayWait() {
+        return System.nanoTime() - pollUntilNanos >= 0 && !closed && permits.tryAcquire();
+    }
+
+    /** A session to wait on, after {@link #mayWait}. */
+    HoldingSession toWait(long leaseMillis, long deadlineNanos) throws SQLException {
+        lock.lock();
+        try {
+            while (!ready.isEmpty()) {
+                HoldingSession kept = ready.remove(ready.size() - 1);
+                if (kept.ended() == null && !kept.session().isClosed()) {
+                    return kept;
+                }
+                waited.remove(kept);
+                kept.end("its session was closed while it was idle");
+            }
+        } finally {
+            lock.unlock();
+        }
+        HoldingSession opened = new HoldingSession(open(leaseMillis, deadlineNanos), onEnd);
+        waited.add(opened);
+        return opened;
+    }
+
+    /** No session can wait at present. */
+    void pollForNow() {
+        pollUntilNanos = System.nanoTime() + NO_WAIT_NANOS;
+    }
+
+    /** Takes back a session of {@link #toWait} that holds nothing; the shared one stays. */
+    void back(HoldingSession session) {
+        if (!waited.contains(session)) {
+            return;
+        }
+        if (closed || session.ended() != null) {
+            drop(session);
+            return;
+        }
+        lock.lock();
+        try {
+            ready.add(session);
+        } finally {
+            lock.unlock();
+        }
+        permits.release();
+    }
+
+    /** Ends a session of {@link #toWait}. */
+    void drop(@Nullable HoldingSession session) {
+        if (session != null && waited.remove(session)) {
+            session.end("its session was ended");
+        }
+        permits.release();
+    }
+
+    /** Whether it is one of {@link #toWait}, each of which has one lock. */
+    boolean isOwn(HoldingSession session) {
+        return waited.contains(session);
+    }
+
+    /** All sessions that hold locks. */
+    List<HoldingSession> holding() {
+        List<HoldingSession> all = new ArrayList<>(waited);
+        lock.lock();
+        try {
+            if (shared != null) {
+                all.add(shared);
+            }
+        } finally {
+            lock.unlock();
+        }
+        all.removeIf(session -> session.held().isEmpty() || session.ended() != null);
+        return all;
+    }
+
+    /** Returns the sessions that have held nothing for a while; whether there are others that hold nothing. */
+    boolean sweep() {
+        long now = System.nanoTime();
+        List<HoldingSession> idle = new ArrayList<>();
+        boolean left;
+        lock.lock();
+        try {
+            ready.removeIf(session -> {
+                boolean old = closed || isOld(session, KEEP_WAITING_NANOS, now);
+                if (old) {
+                    idle.add(session);
+                }
+                return old;
+            });
+            HoldingSession current = shared;
+            if (current != null && users == 0 && current.held().isEmpty()) {
+                if (current.ended() != null) {
+                    shared = null;
+                } else if ((closed || isOld(current, KEEP_SHARED_NANOS, now)) && current.retire()) {
+                    shared = null;
+                    idle.add(current);
+                }
+            }
+            left = shared != null || !ready.isEmpty();
+        } finally {
+            lock.unlock();
+        }
+        for (HoldingSession each : idle) {
+            waited.remove(each);
+            each.session().giveBack(System.nanoTime() + KEEP_WAITING_NANOS);
+        }
+        return left;
+    }
+
+    /** Whether it was idle for that long, or for half of what the server allows. */
+    private static boolean isOld(HoldingSession session, long keepNanos, long now) {
+        long allowedNanos = TimeUnit.MILLISECONDS.toNanos(session.session().patienceMillis()) / 2;
+        return now - session.answeredNanos() >= Math.min(keepNanos, allowedNanos);
+    }
+
+    /** From now on nothing is opened or kept. What could not be released in time is ended. */
+    void close() {
+        closed = true;
+        sweep();
+        List<HoldingSession> left = new ArrayList<>(waited);
+        lock.lock();
+        try {
+            if (shared != null) {
+                left.add(shared);
+            }
+        } finally {
+            lock.unlock();
+        }
+        left.forEach(session -> session.end("the client is closed"));
+    }
+}

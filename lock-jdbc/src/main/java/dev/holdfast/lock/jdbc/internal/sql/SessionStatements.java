@@ -1,0 +1,170 @@
+package dev.holdfast.lock.jdbc.internal.sql;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.function.Consumer;
+
+/**
+ * The statements of strategy SESSION, by dialect: locks of the database's own that belong to a session. Each is one request,
+ * outside of a transaction. Immutable.
+ *
+ * <p>A statement that fails may have acquired its lock, which {@link #unlockIfHeld} then releases.
+ */
+public abstract class SessionStatements {
+
+    /**
+     * The answer to an attempt.
+     *
+     * @param token empty if another session has the lock
+     * @param session the server's number of the session that answered
+     */
+    public record Attempt(OptionalLong token, long session) {}
+
+    /** How many tokens a session skips when it is opened. */
+    protected static final int SKIPPED = 1_000;
+
+    /** Reads the table's name as the database has it, the same however a client writes it. */
+    public abstract String placeQuery();
+
+    /** Acquires the lock in the first parameter if that needs no wait, and then draws a token; returns it, and the session. */
+    protected abstract String tryLock();
+
+    /** Waits for the turn; returns whether it has it. */
+    protected abstract String awaitTurn();
+
+    /** Waits for the lock, draws a token and then gives up the turn; returns the token, and the session. */
+    protected abstract String awaitLock();
+
+    /** Releases the lock; returns whether the session had it. */
+    protected abstract String unlock();
+
+    /** Releases the lock if the session has it. */
+    protected abstract String unlockIfHeld();
+
+    /** Returns the session. */
+    protected abstract String heartbeat();
+
+    /** Reads which session has the lock. */
+    protected abstract String holder();
+
+    /**
+     * Draws so many tokens that the next one is above all that a crash of the server has taken back. Both databases write a
+     * sequence's progress to the disk only now and then; the sessions that drew the latest tokens ended with the crash.
+     */
+    public abstract void skipTokens(Connection connection) throws SQLException;
+
+    protected abstract void bindKey(PreparedStatement statement, int index, long key) throws SQLException;
+
+    protected abstract void bindTurn(PreparedStatement statement, long seconds, SessionKey key) throws SQLException;
+
+    protected abstract void bindWait(PreparedStatement statement, long seconds, SessionKey key) throws SQLException;
+
+    /**
+     * Lets the server keep a silent session for longer than the lease, and not for much longer.
+     *
+     * @param first whether the session still has its own settings
+     * @return what restores its own settings, if this is the first time
+     */
+    public abstract SqlWork<?> outlast(Connection connection, long leaseMillis, boolean first) throws SQLException;
+
+    /** Inserts or replaces the row that tells people who has the lock. */
+    public abstract String describe();
+
+    public abstract String forget();
+
+    /** Reads token, identity, since and session of a name. */
+    public abstract String info();
+
+    public final Attempt tryLock(Connection connection, SessionKey key) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(tryLock())) {
+            bindKey(statement, 1, key.lock());
+            return attempt(statement);
+        }
+    }
+
+    private static Attempt attempt(PreparedStatement statement) throws SQLException {
+        try (ResultSet rows = statement.executeQuery()) {
+            if (!rows.next()) {
+                throw new SQLException("the server has returned no row", "08000");
+            }
+            long token = rows.getLong(1);
+            return new Attempt(rows.wasNull() ? OptionalLong.empty() : OptionalLong.of(token), rows.getLong(2));
+        }
+    }
+
+    /** Whether the session has the turn. */
+    public final boolean awaitTurn(
+            Connection connection, SessionKey key, long seconds, Consumer<PreparedStatement> running)
+            throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(awaitTurn())) {
+            bindTurn(statement, seconds, key);
+            running.accept(statement);
+            try (ResultSet rows = statement.executeQuery()) {
+                return rows.next() && rows.getBoolean(1);
+            }
+        }
+    }
+
+    public final Attempt awaitLock(
+            Connection connection, SessionKey key, long seconds, Consumer<PreparedStatement> running)
+            throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(awaitLock())) {
+            bindWait(statement, seconds, key);
+            running.accept(statement);
+            return attempt(statement);
+        }
+    }
+
+    /** Whether the session had the lock. */
+    public final boolean unlock(Connection connection, long key) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(unlock())) {
+            bindKey(statement, 1, key);
+            try (ResultSet rows = statement.executeQuery()) {
+                return rows.next() && rows.getBoolean(1);
+            }
+        }
+    }
+
+    public final void unlockIfHeld(Connection connection, long key) throws SQLException {
+        number(connection, unlockIfHeld(), key);
+    }
+
+    /** The session that has the lock; 0 if none has it. */
+    public final long holder(Connection connection, long key) throws SQLException {
+        return number(connection, holder(), key);
+    }
+
+    /** The number that a query returns. */
+    protected static long number(Connection connection, String query) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(query);
+                ResultSet rows = statement.executeQuery()) {
+            return rows.next() ? rows.getLong(1) : 0;
+        }
+    }
+
+    private long number(Connection connection, String sql, long key) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+            bindKey(statement, 1, key);
+            try (ResultSet rows = statement.executeQuery()) {
+                return rows.next() ? rows.getLong(1) : 0;
+            }
+        }
+    }
+
+    /** The session that answers. */
+    public final long heartbeat(Connection connection) throws SQLException {
+        return number(connection, heartbeat());
+    }
+
+    /** The lease in whole seconds, rounded up. */
+    protected static long seconds(long leaseMillis) {
+        return (leaseMillis + 999) / 1_000;
+    }
+
+    /** The columns of the row that tells people who has a lock. */
+    protected static final List<String> COLUMNS = List.of("name", "token", "session", "since", "holder");
+}

@@ -1,0 +1,14 @@
+package dev.holdfast.lock.jdbc;
+
+import dev.holdfast.lock.jdbc.internal.dialect.Db;
+import dev.holdfast.lock.testkit.LockContract;
+import dev.holdfast.lock.testkit.fixture.LockFixture;
+import org.junit.jupiter.api.Tag;
+
+@Tag(LockContract.VARIANT)
+final class SessionMariaDbContractTest extends LockContract {
+    @Override
+    protected LockFixture startFixture() throws Exception {
+        return new JdbcFixture(Db.mariadb("mariadb", "max-connections=300"), JdbcStrategy.SESSION);
+    }
+}
