@@ -8,6 +8,7 @@ import java.util.Collection;
 import java.util.OptionalLong;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -26,7 +27,7 @@ final class HoldingSession {
     private final ReentrantLock turn = new ReentrantLock();
     private final ConcurrentHashMap<Long, SessionAcquisition> held = new ConcurrentHashMap<>();
     private volatile long answeredNanos = System.nanoTime();
-    private volatile @Nullable String ended;
+    private final AtomicReference<@Nullable String> ended = new AtomicReference<>();
 
     HoldingSession(LockSession session, Consumer<HoldingSession> onEnd) {
         this.session = session;
@@ -48,7 +49,7 @@ final class HoldingSession {
 
     /** Why its locks are lost; null while it is usable. */
     @Nullable String ended() {
-        return ended;
+        return ended.get();
     }
 
     /** Whether a statement is running. */
@@ -75,6 +76,11 @@ final class HoldingSession {
     /** Adds the lock that this session has waited for. */
     void add(SessionAcquisition acquisition, SessionKey key) {
         held.put(key.lock(), acquisition);
+        touch();
+    }
+
+    /** Notes that the server has just answered a wait. */
+    void touch() {
         answeredNanos = System.nanoTime();
     }
 
@@ -98,7 +104,7 @@ final class HoldingSession {
     private <T> T run(long deadlineNanos, @Nullable SessionKey acquiring, Statement<T> statement) throws SQLException {
         enter(deadlineNanos);
         try {
-            String reason = ended;
+            String reason = ended();
             if (reason != null) {
                 throw new SQLException(reason, "08003");
             }
@@ -119,7 +125,7 @@ final class HoldingSession {
 
     /** A statement that the server has refused, for want of memory for instance, costs its own lock only. */
     private void endUnlessAlive(Exception failure, @Nullable SessionKey acquiring) {
-        if (ended != null) {
+        if (ended() != null) {
             return;
         }
         try {
@@ -149,12 +155,11 @@ final class HoldingSession {
         }
     }
 
-    /** Ends the session with all its locks. */
+    /** Ends the session with all its locks; reports that first, since a pool may log the end of a connection, and the log may block. */
     void end(String reason) {
-        if (ended == null) {
-            ended = reason;
-            session.discard();
+        if (ended.compareAndSet(null, reason)) {
             onEnd.accept(this);
+            session.discard();
         }
     }
 
@@ -164,8 +169,7 @@ final class HoldingSession {
             return false;
         }
         try {
-            ended = "its connection was returned";
-            return true;
+            return ended.compareAndSet(null, "its connection was returned");
         } finally {
             turn.unlock();
         }

@@ -13,6 +13,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,6 +29,9 @@ final class LockSession {
     /** How much longer than its wait a statement may take. */
     private static final long ANSWER_SECONDS = 15;
 
+    /** How long a session that is needed no more waits for the answer to a cancellation; afterwards it is ended. */
+    private static final int CANCEL_MILLIS = 2_000;
+
     private final Connections connections;
     private final Connection connection;
     private final DatabaseDialect dialect;
@@ -38,6 +42,7 @@ final class LockSession {
     private final long id;
     private SqlWork<?> restore = own -> true;
     private long patienceMillis;
+    private final ReentrantLock cancelling = new ReentrantLock();
     private volatile @Nullable Statement waiting;
 
     private LockSession(
@@ -182,6 +187,7 @@ final class LockSession {
             if (JdbcFailure.of(e) != JdbcFailure.CONFLICT && !JdbcFailure.isCancelled(e)) {
                 throw e;
             }
+            settle();
             sql.unlockIfHeld(connection, key);
             return 0;
         } finally {
@@ -190,17 +196,56 @@ final class LockSession {
     }
 
     /**
+     * Ends what is left of a wait, so that the session may be used for another lock: returns when no cancellation is under way, and
+     * after a statement that one may have hit, since a server cancels what it runs when the request arrives.
+     */
+    private void settle() throws SQLException {
+        waiting = null;
+        limit(CANCEL_MILLIS);
+        boolean settled = false;
+        try {
+            settled = cancelling.tryLock(CANCEL_MILLIS, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        if (!settled) {
+            throw new SQLException("the cancellation of a wait was not answered", "08000");
+        }
+        cancelling.unlock();
+        try {
+            heartbeat();
+        } catch (SQLException e) {
+            if (!JdbcFailure.isCancelled(e)) {
+                throw e;
+            }
+            heartbeat();
+        }
+    }
+
+    /** Releases what a wait that was given up has acquired; fails if the session cannot be used again. */
+    void giveUp(SessionKey key) throws SQLException {
+        settle();
+        sql.unlockIfHeld(connection, key.lock());
+        sql.unlockIfHeld(connection, key.turn());
+    }
+
+    /**
      * Ends another thread's wait in the database. A server ignores a request that arrives before the statement, so it has to be
-     * repeated. A late one may cancel the next statement: do not use the session again.
+     * repeated. Does nothing while another thread does this.
      */
     void cancelWait() {
-        Statement statement = waiting;
-        if (statement != null) {
-            try {
+        if (!cancelling.tryLock()) {
+            return;
+        }
+        try {
+            Statement statement = waiting;
+            if (statement != null) {
                 dialect.cancel(connection, statement);
-            } catch (SQLException | RuntimeException e) {
-                // It ends by its own time-out.
             }
+        } catch (SQLException | RuntimeException e) {
+            // It ends by its own time-out.
+        } finally {
+            cancelling.unlock();
         }
     }
 

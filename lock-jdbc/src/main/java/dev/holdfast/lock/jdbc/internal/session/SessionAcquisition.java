@@ -207,24 +207,35 @@ final class SessionAcquisition {
             session = mine;
             mine.session().outlast(leaseMillis);
             drawn = awaitToken(mine.session());
+            if (isGivenUp()) {
+                drawn = 0;
+                mine.session().giveUp(key);
+            }
         } catch (SQLException | RuntimeException e) {
             broken = true; // whatever a driver throws: an abandonment waits for the end of this wait
         }
         turn.lock();
         try {
-            if (drawn > 0 && mine != null && !isGivenUp()) {
+            if (drawn > 0 && mine != null) {
                 mine.add(this, key);
                 hold(mine, drawn);
+                if (isGivenUp()) {
+                    freeAfterAll();
+                }
             } else {
                 session = null;
                 state = State.ENDED;
-                if (broken) {
-                    locks.sessions().pollForNow();
-                }
-                locks.sessions().drop(mine); // a late cancellation must not hit another lock's statement
             }
         } finally {
             leave();
+        }
+        if (drawn == 0 && mine != null && !broken) {
+            locks.sessions().back(mine);
+        } else if (drawn == 0) {
+            if (broken) {
+                locks.sessions().pollForNow();
+            }
+            locks.sessions().drop(mine);
         }
         waited.complete(true);
         ticket.call();

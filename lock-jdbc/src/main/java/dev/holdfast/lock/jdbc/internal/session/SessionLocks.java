@@ -160,7 +160,7 @@ final class SessionLocks implements AutoCloseable {
                             return;
                         }
                         sessions.holding().forEach(this::check);
-                        boolean idle = sessions.sweep();
+                        boolean idle = sessions.sweep(this::onSomeThread);
                         if (idle || !acquisitions.isEmpty()) {
                             watch();
                         }
@@ -175,7 +175,8 @@ final class SessionLocks implements AutoCloseable {
             return; // its statement shows what has become of it
         }
         if (session.session().isClosed()) {
-            session.end("its connection was closed; keep the pool from taking back connections in use");
+            onOurThread(
+                    () -> session.end("its connection was closed; keep the pool from taking back connections in use"));
         } else if (silentNanos >= TimeUnit.MILLISECONDS.toNanos(HEARTBEAT_MILLIS - WATCH_MILLIS)) {
             onOurThread(() -> {
                 try {
@@ -192,6 +193,14 @@ final class SessionLocks implements AutoCloseable {
             executor.execute(task);
         } catch (RejectedExecutionException e) {
             // Closed: nothing is held any more.
+        }
+    }
+
+    private void onSomeThread(Runnable task) {
+        try {
+            executor.execute(task);
+        } catch (RejectedExecutionException e) {
+            task.run(); // a pool gets its connection back in any case
         }
     }
 

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
@@ -128,22 +129,25 @@ final class SessionPool {
 
     /** A session to wait on, after {@link #mayWait}. */
     HoldingSession toWait(long leaseMillis, long deadlineNanos) throws SQLException {
-        lock.lock();
-        try {
-            while (!ready.isEmpty()) {
-                HoldingSession kept = ready.remove(ready.size() - 1);
-                if (kept.ended() == null && !kept.session().isClosed()) {
-                    return kept;
-                }
-                waited.remove(kept);
-                kept.end("its session was closed while it was idle");
+        for (HoldingSession kept = kept(); kept != null; kept = kept()) {
+            if (kept.ended() == null && !kept.session().isClosed()) {
+                return kept;
             }
-        } finally {
-            lock.unlock();
+            waited.remove(kept);
+            kept.end("its session was closed while it was idle");
         }
         HoldingSession opened = new HoldingSession(open(leaseMillis, deadlineNanos), onEnd);
         waited.add(opened);
         return opened;
+    }
+
+    private @Nullable HoldingSession kept() {
+        lock.lock();
+        try {
+            return ready.isEmpty() ? null : ready.remove(ready.size() - 1);
+        } finally {
+            lock.unlock();
+        }
     }
 
     /** No session can wait at present. */
@@ -156,10 +160,11 @@ final class SessionPool {
         if (!waited.contains(session)) {
             return;
         }
-        if (closed || session.ended() != null) {
+        if (session.ended() != null) {
             drop(session);
             return;
         }
+        session.touch();
         lock.lock();
         try {
             ready.add(session);
@@ -167,6 +172,9 @@ final class SessionPool {
             lock.unlock();
         }
         permits.release();
+        if (closed) {
+            sweep(Runnable::run);
+        }
     }
 
     /** Ends a session of {@link #toWait}. */
@@ -197,8 +205,12 @@ final class SessionPool {
         return all;
     }
 
-    /** Returns the sessions that have held nothing for a while; whether there are others that hold nothing. */
-    boolean sweep() {
+    /**
+     * Returns the sessions that have held nothing for a while; whether there are others that hold nothing.
+     *
+     * @param executor each session is returned by a task of its own, because the server may not answer
+     */
+    boolean sweep(Executor executor) {
         long now = System.nanoTime();
         List<HoldingSession> idle = new ArrayList<>();
         boolean left;
@@ -226,7 +238,7 @@ final class SessionPool {
         }
         for (HoldingSession each : idle) {
             waited.remove(each);
-            each.session().giveBack(System.nanoTime() + KEEP_WAITING_NANOS);
+            executor.execute(() -> each.session().giveBack(System.nanoTime() + KEEP_WAITING_NANOS));
         }
         return left;
     }
@@ -240,7 +252,7 @@ final class SessionPool {
     /** From now on nothing is opened or kept. What could not be released in time is ended. */
     void close() {
         closed = true;
-        sweep();
+        sweep(Runnable::run);
         List<HoldingSession> left = new ArrayList<>(waited);
         lock.lock();
         try {
