@@ -32,6 +32,7 @@ import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
 
 /** Carries out one run and judges it. For one use. */
 final class ChaosRun {
@@ -46,6 +47,7 @@ final class ChaosRun {
     private final List<Interval> stalls = new CopyOnWriteArrayList<>();
     private final List<String> problems = new ArrayList<>();
     private long lookedNanos = originNanos;
+    private @Nullable RequestWatch watched;
 
     ChaosRun(RunPlan plan, PrintWriter out) {
         this(plan, out, false);
@@ -72,10 +74,12 @@ final class ChaosRun {
                         Clusters.start(plan.backend(), plan.profile().leaseMillis(), plan.mutant(), cutsPeers());
                 Register register = new Register();
                 StorePace pace = StorePace.start(cluster, originNanos);
-                Clients clients = new Clients(plan, cluster, register, plan.folder())) {
+                Clients clients = new Clients(plan, cluster, register, plan.folder());
+                RequestWatch requests = RequestWatch.start(clients, originNanos)) {
             say(
                     "%s, seed %d, %d s",
                     cluster.description(), plan.seed(), plan.length().toSeconds());
+            watched = requests;
             return run(cluster, register, clients, pace);
         } finally {
             clock.interrupt();
@@ -146,7 +150,7 @@ final class ChaosRun {
         return new Evidence(
                 History.read(plan.folder(), originNanos),
                 injections,
-                new Pace(List.copyOf(stalls), pace.writes()),
+                new Pace(List.copyOf(stalls), pace.writes(), watched == null ? List.of() : watched.seen()),
                 accesses,
                 plan.profile().leaseMillis(),
                 stopped,

@@ -63,6 +63,11 @@ final class Clients implements AutoCloseable {
         return proxies.get(client);
     }
 
+    /** How many requests a client and its predecessors have sent. */
+    long requests(int client) {
+        return ofClient(client).stream().mapToLong(FaultProxy::piecesToServer).sum();
+    }
+
     /** The proxies of all clients to one node. */
     List<FaultProxy> ofNode(int node) {
         return proxies.stream().map(ofClient -> ofClient.get(node)).toList();

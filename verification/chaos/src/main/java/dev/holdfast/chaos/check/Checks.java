@@ -39,6 +39,7 @@ public final class Checks {
                 new AnswerCheck(),
                 new LossCheck(),
                 new UnexplainedLossCheck(),
+                new SpinningCheck(),
                 new LeakCheck());
     }
 
@@ -54,6 +55,7 @@ public final class Checks {
                 new LossNotificationCheck(),
                 new LossCheck(),
                 new UnexplainedLossCheck(),
+                new SpinningCheck(),
                 new LeakCheck());
     }
 
@@ -69,6 +71,7 @@ public final class Checks {
                 new AnswerCheck(),
                 new LossCheck(),
                 new UnexplainedLossCheck(),
+                new SpinningCheck(),
                 new LeakCheck());
     }
 

@@ -9,10 +9,30 @@ import java.util.Locale;
  *
  * @param stalls when the controller, through which all requests go, was paused
  * @param writes writes to the store without the library, each until its answer
+ * @param requests how many requests each client sent, in one stretch of time after the other
  */
-public record Pace(List<Interval> stalls, List<Interval> writes) {
+public record Pace(List<Interval> stalls, List<Interval> writes, List<Requests> requests) {
     /** Nothing was slow. */
     public static final Pace EVEN = new Pace(List.of(), List.of());
+
+    /**
+     * What the network saw of a client.
+     *
+     * @param client its number
+     * @param time when, since the run's origin
+     * @param count how many requests
+     */
+    public record Requests(int client, Interval time, long count) {}
+
+    /**
+     * A pace without requests.
+     *
+     * @param stalls when the controller was paused
+     * @param writes writes to the store without the library
+     */
+    public Pace(List<Interval> stalls, List<Interval> writes) {
+        this(stalls, writes, List.of());
+    }
 
     /**
      * Says it to people.

@@ -79,6 +79,8 @@ public final class Mutants {
                     .withLongHolds(30),
             Mutant.ofBackend("unavailable without a cause", BrokenBackends::unavailableWithoutCause)
                     .withLongHolds(30),
+            Mutant.ofBackend("waiters that ask without a pause", BrokenBackends::spinning)
+                    .withLongHolds(30),
             // With NET_LATE alone, one of five was not caught within 400 seconds.
             Mutant.ofServer(
                             "late attempt puts the lock back on its first lease",

@@ -8,6 +8,7 @@ import static dev.holdfast.chaos.check.Claims.released;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.chaos.fault.FaultKind;
+import dev.holdfast.chaos.fault.Injection;
 import dev.holdfast.chaos.history.History;
 import dev.holdfast.chaos.history.Interval;
 import dev.holdfast.chaos.history.OpKind;
@@ -15,6 +16,7 @@ import dev.holdfast.chaos.history.Operation;
 import dev.holdfast.chaos.history.Outcome;
 import dev.holdfast.chaos.history.Workload;
 import dev.holdfast.chaos.register.Register;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -71,6 +73,36 @@ final class ChecksTest {
                                 List.of(failed), List.of(fault(FaultKind.NET_CUT, 0, 29_000, 30_500)), List.of()))
                         .violations())
                 .isEmpty();
+    }
+
+    /** A second in which a client sent that many requests, ten seconds after the start, with a release in it. */
+    private static Evidence asking(long requests, List<Injection> faults, long releases) {
+        List<Operation> operations = new ArrayList<>();
+        for (int i = 0; i < releases; i++) {
+            operations.add(released(claim(i, 1_000, 2_000, 10_500), 10_500));
+        }
+        Interval second = new Interval("requests", 10_000 * Claims.MILLI, 11_000 * Claims.MILLI);
+        return evidence(
+                new History(operations, Map.of(), Map.of(), List.of(), Map.of()),
+                faults,
+                new Pace(List.of(), List.of(), List.of(new Pace.Requests(0, second, requests))));
+    }
+
+    @Test
+    void requests_withoutAPause_areSpinning() {
+        Check check = new SpinningCheck();
+        assertThat(check.check(asking(900, List.of(), 0)).violations()).isEmpty();
+        assertThat(check.check(asking(1_700, List.of(), 0)).violations()).hasSize(1);
+        assertThat(check.check(asking(1_700, List.of(), 100)).violations())
+                .as("locks changed hands")
+                .isEmpty();
+        assertThat(check.check(asking(10_000, List.of(), 100)).violations())
+                .as("locks changed hands, but not so often")
+                .hasSize(1);
+        Injection cut = fault(FaultKind.NET_CUT, 0, 8_000, 10_500);
+        assertThat(check.check(asking(1_700, List.of(cut), 0)).isJudged())
+                .as("judged during a fault")
+                .isFalse();
     }
 
     @Test

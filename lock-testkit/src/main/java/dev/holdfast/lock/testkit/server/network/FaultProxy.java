@@ -226,6 +226,15 @@ public final class FaultProxy implements AutoCloseable {
         return connections.size();
     }
 
+    /**
+     * How many pieces of requests have come from clients, about as many as requests.
+     *
+     * @return the number so far, those included that did not reach the server
+     */
+    public long piecesToServer() {
+        return modes.piecesToServer();
+    }
+
     /** Stops listening and resets all connections. Idempotent. */
     @Override
     public void close() {

@@ -96,6 +96,7 @@ final class ProxyConnection {
             while (true) {
                 int count = from.getInputStream().read(buffer);
                 if (count >= 0 && direction == Direction.TO_SERVER) {
+                    modes.pieceToServer();
                     requestBytes();
                 }
                 boolean lost = silent || modes.swallows(direction);

@@ -3,6 +3,7 @@ package dev.holdfast.lock.testkit.server.network;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -22,9 +23,18 @@ final class ProxyModes {
     private final Map<Direction, Mode> modes = new EnumMap<>(Direction.class);
     private int answered = NEVER;
     private boolean dropped;
+    private final AtomicLong pieces = new AtomicLong();
 
     ProxyModes() {
         reset();
+    }
+
+    void pieceToServer() {
+        pieces.incrementAndGet();
+    }
+
+    long piecesToServer() {
+        return pieces.get();
     }
 
     void clear() {
