@@ -19,7 +19,9 @@ import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
@@ -57,12 +59,13 @@ final class LateAttemptTest {
             String granted = "SELECT count(*) FROM " + table + " WHERE owner = '"
                     + late.acquisition().owner() + "'";
             try (Connection other = db.connect();
-                    var statement = other.createStatement()) {
+                    var statement = other.createStatement();
+                    Connection look = db.connect()) { // open already, as it takes long on a busy machine
                 other.setAutoCommit(false);
                 statement.execute("SELECT 1 FROM " + table + " FOR UPDATE");
                 long sentNanos = System.nanoTime();
                 assertThatThrownBy(() -> answer(late.send(50, 50))).isInstanceOf(LockUnavailableException.class);
-                waited = isWaiting(db, table);
+                waited = isWaiting(look, table);
                 late.abandon();
                 boolean ended = pool.getHikariPoolMXBean().getActiveConnections() == 0;
                 other.rollback();
@@ -92,14 +95,18 @@ final class LateAttemptTest {
     }
 
     /** Whether an attempt's statement waits for the row: it does so in the server until the row is free. */
-    private static boolean isWaiting(Db db, String table) throws SQLException {
+    private static boolean isWaiting(Connection look, String table) throws SQLException {
         String waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"
                 + table + " %'";
-        for (int i = 0; i < 20; i++) {
-            if (db.number(waiting) == 1) {
-                return true;
+        try (Statement statement = look.createStatement()) {
+            for (int i = 0; i < 20; i++) {
+                try (ResultSet rows = statement.executeQuery(waiting)) {
+                    if (rows.next() && rows.getLong(1) == 1) {
+                        return true;
+                    }
+                }
+                LockSupport.parkNanos(5_000_000);
             }
-            LockSupport.parkNanos(5_000_000);
         }
         return false;
     }
@@ -127,12 +134,13 @@ final class LateAttemptTest {
             String granted = "SELECT count(*) FROM " + table + " WHERE owner = '"
                     + late.acquisition().owner() + "'";
             try (Connection other = db.connect();
-                    var statement = other.createStatement()) {
+                    var statement = other.createStatement();
+                    Connection look = db.connect()) { // open already, as it takes long on a busy machine
                 other.setAutoCommit(false);
                 statement.execute("SELECT 1 FROM " + table + " FOR UPDATE");
                 assertThatThrownBy(() -> answer(late.send(timeoutMillis, timeoutMillis)))
                         .isInstanceOf(LockUnavailableException.class);
-                waited = isWaiting(db, table);
+                waited = isWaiting(look, table);
                 late.abandon();
                 await().atMost(PATIENCE).until(() -> pool.getHikariPoolMXBean().getActiveConnections() == 0);
                 other.rollback();
@@ -169,12 +177,13 @@ final class LateAttemptTest {
                     .acquire();
             BackendDriver late = BackendDriver.of(backend, "cut off", two, BackendDriver.LEASE_MILLIS);
             try (Connection other = db.connect();
-                    var statement = other.createStatement()) {
+                    var statement = other.createStatement();
+                    Connection look = db.connect()) { // open already, as it takes long on a busy machine
                 other.setAutoCommit(false);
                 statement.execute("SELECT 1 FROM " + table + " FOR UPDATE");
                 assertThatThrownBy(() -> answer(late.send(timeoutMillis, timeoutMillis)))
                         .isInstanceOf(LockUnavailableException.class);
-                waited = isWaiting(db, table);
+                waited = isWaiting(look, table);
                 late.abandon();
                 await().atMost(PATIENCE).until(() -> pool.getHikariPoolMXBean().getActiveConnections() == 0);
                 other.rollback();

@@ -41,6 +41,9 @@ class ProcessTreeTest {
     void deadProcess_whoseParentDoesNotAskForIt_isGone() throws Exception {
         ProcessHandle child = start("sleep 300 & echo $!; exec sleep 300");
         assertThat(ProcessTree.isGone(child)).isFalse();
+        Awaitility.await("the shell has become that program: a shell does ask")
+                .atMost(PATIENCE)
+                .until(() -> process.info().arguments().stream().anyMatch(each -> each.length == 1));
         child.destroyForcibly();
         Awaitility.await().atMost(PATIENCE).until(() -> ProcessTree.isGone(child));
         assertThat(child.isAlive()).as("listed still").isTrue();

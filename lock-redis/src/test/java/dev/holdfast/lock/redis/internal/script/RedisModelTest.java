@@ -76,6 +76,11 @@ final class RedisModelTest extends TwoBackends {
             return Long.parseLong(text.substring(0, text.indexOf(' ')));
         }
 
+        /** Whether it is called by a message, and leaves the queue if nobody is subscribed then. */
+        boolean isCalled() {
+            return text.matches("\\d+ P .*");
+        }
+
         /** Whether it takes the lock if it is handed over. */
         boolean isHeir() {
             return text.matches("\\d+ P \\p{XDigit}+ x .*");
@@ -88,7 +93,7 @@ final class RedisModelTest extends TwoBackends {
      * @param millis when, by the server's clock
      * @param heldUntil the end of the lease, or earlier
      * @param heirs who of the queue takes the lock if it is handed over, and is subscribed
-     * @param subscribing whether somebody takes it as soon as it is subscribed: a client that is slow is not yet
+     * @param subscribing whether a client of the queue is not subscribed yet, being slow: what is done with its waiter is open
      */
     private record Seen(
             long millis,
@@ -146,12 +151,10 @@ final class RedisModelTest extends TwoBackends {
                     Double.parseDouble(found.get(i + 1).toString()),
                     found.get(i + 2).toString());
             queue.put(owner, entry);
-            if (entry.isHeir() && entry.deadline() > millis + HEIR_MILLIS) {
-                boolean subscribed = !found.get(i + 3).equals(0L);
-                subscribing |= !subscribed;
-                if (subscribed) {
-                    heirs.add(owner);
-                }
+            boolean subscribed = !found.get(i + 3).equals(0L);
+            subscribing |= entry.isCalled() && entry.deadline() > millis && !subscribed;
+            if (entry.isHeir() && entry.deadline() > millis + HEIR_MILLIS && subscribed) {
+                heirs.add(owner);
             }
         }
         String text = found.get(1).toString();
