@@ -1,10 +1,15 @@
 package dev.holdfast.lock.spring.hold;
 
+import org.jspecify.annotations.Nullable;
+
 /** Observes guarded calls, for traces. Thread-safe; what it throws fails the call. */
 public interface CallObserver {
 
     /** Observes nothing. */
     CallObserver NONE = call -> Observed.NONE;
+
+    /** Where Micrometer's instrumentation of Reactor has the current observation: the key in a subscription's context. */
+    String KEY = "micrometer.observation";
 
     /**
      * A call is about to ask for its lock.
@@ -13,6 +18,17 @@ public interface CallObserver {
      * @return the observer of the call's outcome
      */
     Observed begin(LockCall call);
+
+    /**
+     * The same for a publisher, which is subscribed to on any thread.
+     *
+     * @param call what it wants
+     * @param parent what the subscription's context has at {@link #KEY}; null if nothing
+     * @return the observer of the call's outcome
+     */
+    default Observed begin(LockCall call, @Nullable Object parent) {
+        return begin(call);
+    }
 
     /** One call. The methods may be called on several threads, one after the other. */
     interface Observed {
@@ -27,6 +43,15 @@ public interface CallObserver {
          */
         default Runnable enter() {
             return () -> {};
+        }
+
+        /**
+         * Returns what a publisher's context has at {@link #KEY} while it holds the lock.
+         *
+         * @return the observation of this call; null to leave there what the caller has
+         */
+        default @Nullable Object current() {
+            return null;
         }
 
         /**

@@ -58,12 +58,13 @@ public final class ReactiveCalls {
     public <T> Mono<T> mono(Supplier<LockCall> call, Body<T> body, @Nullable Consumer<LockCall> skip) {
         return Mono.deferContextual(context -> {
             ReactiveHold hold = hold(call.get(), context);
-            CallObserver.Observed observed = calls.observer().begin(hold.call());
+            CallObserver.Observed observed =
+                    calls.observer().begin(hold.call(), context.getOrDefault(CallObserver.KEY, null));
             return Mono.usingWhen(
                             Mono.just(hold),
                             own -> granted(own, skip, observed)
-                                    .flatMap(lease ->
-                                            Mono.from(own.publisher(body)).contextWrite(own::write)),
+                                    .flatMap(lease -> Mono.from(own.publisher(body, observed))
+                                            .contextWrite(outer -> own.write(outer, observed))),
                             own -> own.end(null),
                             ReactiveHold::end,
                             own -> own.end(null))
@@ -85,12 +86,13 @@ public final class ReactiveCalls {
     public <T> Flux<T> flux(Supplier<LockCall> call, Body<T> body, @Nullable Consumer<LockCall> skip) {
         return Flux.deferContextual(context -> {
             ReactiveHold hold = hold(call.get(), context);
-            CallObserver.Observed observed = calls.observer().begin(hold.call());
+            CallObserver.Observed observed =
+                    calls.observer().begin(hold.call(), context.getOrDefault(CallObserver.KEY, null));
             return Flux.usingWhen(
                             Mono.just(hold),
                             own -> granted(own, skip, observed)
-                                    .flatMapMany(lease ->
-                                            Flux.from(own.publisher(body)).contextWrite(own::write)),
+                                    .flatMapMany(lease -> Flux.from(own.publisher(body, observed))
+                                            .contextWrite(outer -> own.write(outer, observed))),
                             own -> own.end(null),
                             ReactiveHold::end,
                             own -> own.end(null))

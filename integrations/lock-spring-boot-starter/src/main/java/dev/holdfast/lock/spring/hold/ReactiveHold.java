@@ -82,19 +82,23 @@ final class ReactiveHold {
     }
 
     /** Runs what makes the publisher, as a locked call of its thread. */
-    <T> Publisher<T> publisher(ReactiveCalls.Body<T> body) {
+    <T> Publisher<T> publisher(ReactiveCalls.Body<T> body, CallObserver.Observed observed) {
         CurrentHolds entered = CurrentHolds.enter(granted());
+        Runnable leave = observed.enter();
         try {
             return body.publisher();
         } catch (Throwable failure) {
             return Mono.error(failure);
         } finally {
+            leave.run();
             entered.leave();
         }
     }
 
-    Context write(Context context) {
-        return context.put(CurrentHolds.class, new CurrentHolds(granted(), outer));
+    Context write(Context context, CallObserver.Observed observed) {
+        Context written = context.put(CurrentHolds.class, new CurrentHolds(granted(), outer));
+        Object current = observed.current();
+        return current == null ? written : written.put(CallObserver.KEY, current);
     }
 
     /** Ends the hold or the wait for it; a failure is added to an earlier one as suppressed, or becomes the signal. */

@@ -9,6 +9,7 @@ import dev.holdfast.lock.spring.hold.CallObserver;
 import dev.holdfast.lock.spring.hold.LockCall;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationRegistry;
+import org.jspecify.annotations.Nullable;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
@@ -62,11 +63,29 @@ public final class LocksObservationAutoConfiguration {
             return new ObservedCall(observations.start(call.lock().name()));
         }
 
+        @Override
+        public Observed begin(LockCall call, @Nullable Object parent) {
+            if (parent instanceof Observation known) {
+                try (Observation.Scope scope = known.openScope()) {
+                    return begin(call);
+                }
+            }
+            return begin(call);
+        }
+
         private record ObservedCall(LockObservation observation) implements Observed {
             @Override
             public Runnable enter() {
                 Observation.Scope scope = observation.openScope();
                 return scope::close;
+            }
+
+            @Override
+            public @Nullable Object current() {
+                try (Observation.Scope scope = observation.openScope()) {
+                    Observation own = scope.getCurrentObservation();
+                    return own == null || own.isNoop() ? null : own;
+                }
             }
 
             @Override

@@ -14,12 +14,15 @@ import dev.holdfast.lock.spring.boot.LockedAutoConfiguration;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationHandler;
 import io.micrometer.observation.ObservationRegistry;
+import io.micrometer.observation.contextpropagation.ObservationThreadLocalAccessor;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /** Each guarded call is one observation with the lock's name and token, whatever it returns. */
@@ -70,6 +73,23 @@ class LocksObservationAutoConfigurationTest {
         @Locked(name = "orders/#{#id}")
         public Mono<String> mono(int id) {
             return Mono.just("done");
+        }
+
+        private volatile Observation onThread;
+
+        public Observation onThread() {
+            return onThread;
+        }
+
+        @Locked(name = "orders/#{#id}")
+        public Mono<Observation> current(int id, ObservationRegistry registry) {
+            onThread = registry.getCurrentObservation();
+            return Mono.deferContextual(context -> Mono.just(context.get(ObservationThreadLocalAccessor.KEY)));
+        }
+
+        @Locked(name = "orders/#{#id}")
+        public Flux<Observation> currents(int id, ObservationRegistry registry) {
+            return current(id, registry).flux();
         }
     }
 
@@ -140,6 +160,45 @@ class LocksObservationAutoConfigurationTest {
             assertThat(mono.block()).isEqualTo("done");
             org.awaitility.Awaitility.await().until(() -> ended.size() == 1);
             assertAcquired(only(), "orders/2");
+        });
+    }
+
+    @Test
+    void publishers_haveTheCallersObservationAsTheirParent_andAreCurrentInTheirBody() {
+        runner.run(context -> {
+            Shop shop = context.getBean(Shop.class);
+            Observation caller = Observation.start("caller", registry);
+            Observation other = Observation.start("other", registry);
+            for (Mono<Observation> body : List.of(
+                    shop.current(1, registry), shop.currents(1, registry).next())) {
+                Observation inContext;
+                try (Observation.Scope scope =
+                        other.openScope()) { // of the subscribing thread, not of the subscription
+                    inContext = body.contextWrite(outer -> outer.put(ObservationThreadLocalAccessor.KEY, caller))
+                            .block(Duration.ofSeconds(20));
+                }
+                org.awaitility.Awaitility.await().until(() -> ended.size() == 1);
+                LockObservationContext own = only();
+                assertAcquired(own, "orders/1");
+                assertThat(own.getParentObservation()).isSameAs(caller);
+                assertThat(inContext.getContext()).as("in the body's context").isSameAs(own);
+                assertThat(shop.onThread().getContext())
+                        .as("where the method runs")
+                        .isSameAs(own);
+                assertThat(registry.getCurrentObservation()).isNull();
+            }
+        });
+    }
+
+    @Test
+    void publisherWithoutAnObservationInItsContext_hasThatOfTheThreadAsItsParent() {
+        runner.run(context -> {
+            Observation caller = Observation.start("caller", registry);
+            try (Observation.Scope scope = caller.openScope()) {
+                context.getBean(Shop.class).mono(1).block(Duration.ofSeconds(20));
+            }
+            org.awaitility.Awaitility.await().until(() -> ended.size() == 1);
+            assertThat(only().getParentObservation()).isSameAs(caller);
         });
     }
 

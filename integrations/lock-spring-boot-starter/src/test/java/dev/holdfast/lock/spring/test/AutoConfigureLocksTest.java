@@ -1,6 +1,7 @@
 package dev.holdfast.lock.spring.test;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
@@ -9,6 +10,7 @@ import dev.holdfast.lock.memory.MemoryStore;
 import dev.holdfast.lock.spring.CurrentLease;
 import dev.holdfast.lock.spring.LockTemplate;
 import dev.holdfast.lock.spring.Locked;
+import dev.holdfast.lock.spring.boot.LockedAutoConfiguration;
 import java.time.Duration;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
@@ -75,7 +77,31 @@ class AutoConfigureLocksTest {
         }
     }
 
+    @Nested
+    @JsonTest
+    @Import(Shop.class)
+    class ASliceWithoutThem {
+        @Autowired
+        Shop shop;
+
+        @Test
+        void annotatedMethods_runUnlocked_andTheMessageNamesWhatIsMissing() {
+            assertThat(shop.sell()).isEqualTo("no lock");
+            assertThatThrownBy(shop::token)
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContainingAll(
+                            "In a test slice",
+                            LockedAutoConfiguration.class.getSimpleName(),
+                            "add @" + AutoConfigureLocks.class.getSimpleName());
+        }
+    }
+
     static class Shop {
+        @Locked("stock")
+        public long token() {
+            return CurrentLease.require().token();
+        }
+
         @Locked("stock")
         public String sell() {
             return CurrentLease.find().map(Lease::name).orElse("no lock");
