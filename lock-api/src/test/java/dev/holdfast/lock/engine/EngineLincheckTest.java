@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Test;
  */
 @DisplayName("The local queue")
 public class EngineLincheckTest {
-    private static final int RUNS = Integer.getInteger("holdfast.lincheck.runs", 500);
+    private static final int RUNS = Integer.getInteger("holdfast.lincheck.runs", 250);
 
     private final EngineClient client = InlineBackend.client();
     private final AtomicReferenceArray<AsyncWaiter> callers = new AtomicReferenceArray<>(8);

@@ -17,7 +17,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  */
 @DisplayName("The engine, simulated")
 class EngineSimulationTest {
-    private static final long SEEDS = Long.getLong("holdfast.sim.seeds", 20_000);
+    private static final long SEEDS = Long.getLong("holdfast.sim.seeds", 8_000);
     private static final Long REPLAY = Long.getLong("holdfast.sim.seed");
 
     @Test

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Runs {@link EngineStress} under jcstress in JVMs of its own; {@code -Dholdfast.jcstress.seconds=N} runs it longer. */
 @DisplayName("The engine's races, under jcstress")
 class EngineStressTest {
-    private static final int SECONDS = Integer.getInteger("holdfast.jcstress.seconds", 3);
+    private static final int SECONDS = Integer.getInteger("holdfast.jcstress.seconds", 1);
 
     @Test
     @DisplayName("have only the acceptable outcomes")

@@ -8,6 +8,7 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.testkit.support.TestSize;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -109,8 +110,8 @@ final class RedisCountingTest {
     }
 
     @Test
-    void names10000_waitedForAtOnce_oneSubscription() throws Exception {
-        int names = 10_000;
+    void manyNames_waitedForAtOnce_oneSubscription() throws Exception {
+        int names = TestSize.of(1_000, 10_000);
         int released = 50;
         LockClientOptions options = LockClientOptions.builder()
                 .lockOptions(LockOptions.builder().lease(Duration.ofMinutes(10)).build())
@@ -173,19 +174,20 @@ final class RedisCountingTest {
     }
 
     @Test
-    void after100000Cycles_oneHeldLock_isRenewedOnceAnInterval_andIdleIsSilent() throws Exception {
+    void afterManyCycles_oneHeldLock_isRenewedOnceAnInterval_andIdleIsSilent() throws Exception {
         Duration interval = Duration.ofSeconds(1);
         LockOptions lease =
                 LockOptions.builder().lease(interval.multipliedBy(3)).build();
         try (LockClient client = fixture.newClient(LockClientOptions.defaults())) {
             int threads = 8;
+            int cycles = TestSize.of(10_000, 100_000);
             ExecutorService pool = Executors.newFixedThreadPool(threads);
             try {
                 List<Callable<Void>> work = new ArrayList<>();
                 for (int t = 0; t < threads; t++) {
                     DistributedLock lock = client.lock("cycle/" + t); // whose lease outlives a pause
                     work.add(() -> {
-                        for (int i = 0; i < 100_000 / threads; i++) {
+                        for (int i = 0; i < cycles / threads; i++) {
                             lock.lock();
                             lock.unlock();
                         }

@@ -124,6 +124,7 @@ public abstract class LockContract {
     @Nested
     @Order(2)
     @DisplayName("A backend's fencing token")
+    @Tag(ONCE_A_PROTOCOL)
     class BackendTokens extends BackendTokensContract {
         BackendTokens() {
             super(context());
@@ -144,6 +145,7 @@ public abstract class LockContract {
     @Nested
     @Order(4)
     @DisplayName("A backend's renewal")
+    @Tag(ONCE_A_PROTOCOL)
     class BackendRenewals extends BackendRenewalsContract {
         BackendRenewals() {
             super(context());
@@ -154,6 +156,7 @@ public abstract class LockContract {
     @Nested
     @Order(5)
     @DisplayName("A backend's abandonment")
+    @Tag(ONCE_A_PROTOCOL)
     class BackendAbandonments extends BackendAbandonmentsContract {
         BackendAbandonments() {
             super(context());
@@ -164,6 +167,7 @@ public abstract class LockContract {
     @Nested
     @Order(6)
     @DisplayName("A backend's queue")
+    @Tag(ONCE_A_PROTOCOL)
     class BackendQueues extends BackendQueuesContract {
         BackendQueues() {
             super(context());
@@ -185,6 +189,7 @@ public abstract class LockContract {
     @Nested
     @Order(7)
     @DisplayName("A backend's lock name")
+    @Tag(ONCE_A_PROTOCOL)
     class BackendNames extends BackendNamesContract {
         BackendNames() {
             super(context());
@@ -195,6 +200,7 @@ public abstract class LockContract {
     @Nested
     @Order(8)
     @DisplayName("A backend's holder")
+    @Tag(ONCE_A_PROTOCOL)
     class BackendHolders extends BackendHoldersContract {
         BackendHolders() {
             super(context());
@@ -205,6 +211,7 @@ public abstract class LockContract {
     @Nested
     @Order(8)
     @DisplayName("A backend's listing")
+    @Tag(ONCE_A_PROTOCOL)
     class BackendListings extends BackendListingsContract {
         BackendListings() {
             super(context());
@@ -215,6 +222,7 @@ public abstract class LockContract {
     @Nested
     @Order(8)
     @DisplayName("A backend's share")
+    @Tag(ONCE_A_PROTOCOL)
     class BackendShares extends BackendSharesContract {
         BackendShares() {
             super(context());
@@ -225,6 +233,7 @@ public abstract class LockContract {
     @Nested
     @Order(8)
     @DisplayName("A backend's permit")
+    @Tag(ONCE_A_PROTOCOL)
     class BackendPermits extends BackendPermitsContract {
         BackendPermits() {
             super(context());
@@ -256,6 +265,7 @@ public abstract class LockContract {
     @Nested
     @Order(11)
     @DisplayName("Waiting")
+    @Tag(ONCE_A_PROTOCOL)
     class Waiting extends WaitingContract {
         Waiting() {
             super(context());
@@ -266,6 +276,7 @@ public abstract class LockContract {
     @Nested
     @Order(12)
     @DisplayName("An interrupt")
+    @Tag(ONCE_A_PROTOCOL)
     class Interrupt extends InterruptContract {
         Interrupt() {
             super(context());
@@ -320,6 +331,7 @@ public abstract class LockContract {
     @Nested
     @Order(17)
     @DisplayName("A fencing token")
+    @Tag(ONCE_A_PROTOCOL)
     class Fencing extends FencingContract {
         Fencing() {
             super(context());
@@ -407,6 +419,7 @@ public abstract class LockContract {
     @Nested
     @Order(25)
     @DisplayName("Bad input")
+    @Tag(ONCE_A_PROTOCOL)
     class BadInput extends BadInputContract {
         BadInput() {
             super(context());
