@@ -13,6 +13,7 @@ import java.util.stream.Stream;
 import javax.tools.JavaFileObject;
 import javax.tools.SimpleJavaFileObject;
 import javax.tools.ToolProvider;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -55,5 +56,11 @@ class AnnotationsPageTest {
                         List.of(file))
                 .call();
         assertThat(good).as(messages.toString()).isTrue();
+    }
+
+    @Test
+    void firstFiveMinutes_fitOneScreen() throws Exception {
+        String page = Files.readString(Path.of("../../docs/spring.md"));
+        assertThat(page.substring(0, page.indexOf("\n## ")).lines().count()).isLessThanOrEqualTo(50);
     }
 }
