@@ -3,6 +3,7 @@ package dev.holdfast.lock.jdbc;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.jdbc.internal.dialect.Db;
+import dev.holdfast.lock.testkit.support.TestSize;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -17,11 +18,11 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Eight processes attempt one lock: no errors, no overlap, no token twice, and tokens in the order of the grants. The full
+ * Several processes attempt one lock: no errors, no overlap, no token twice, and tokens in the order of the grants. The full
  * run is {@code -Dholdfast.jdbc.attempts=64000}.
  */
 final class ContentionIT {
-    private static final int PROCESSES = 8;
+    private static final int PROCESSES = TestSize.of(4, 8);
     private static final boolean FULL = Integer.getInteger("holdfast.jdbc.attempts") != null;
     private static final int ATTEMPTS = Integer.getInteger("holdfast.jdbc.attempts", 800);
 
@@ -47,7 +48,7 @@ final class ContentionIT {
 
     @ParameterizedTest
     @MethodSource("runs")
-    void eightProcesses_noErrorNoOverlapNoTokenTwice(String where, JdbcStrategy strategy) throws Exception {
+    void processes_noErrorNoOverlapNoTokenTwice(String where, JdbcStrategy strategy) throws Exception {
         // On H2, this connection keeps the file's server here for as long as the children need it.
         try (Db db = start(where).call();
                 Connection open = db.connect()) {
