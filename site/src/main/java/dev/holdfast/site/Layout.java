@@ -16,8 +16,6 @@ import org.jsoup.nodes.Element;
  * one. Immutable.
  */
 final class Layout {
-    private static final Path FIRST_PAGE = Path.of("index.html");
-
     private final String template;
     private static final String TASKS = "what-you-can-do-with-it";
 
@@ -113,7 +111,7 @@ final class Layout {
         List<Section> sections = page.sections().stream()
                 .filter(section -> section.level() == 2 || section.level() == 3)
                 .toList();
-        if (sections.size() < 3 || page.target().equals(FIRST_PAGE)) {
+        if (sections.size() < 3 || page.target().equals(Locations.FIRST_PAGE)) {
             return "";
         }
         return sections.stream()

@@ -7,6 +7,12 @@ import java.util.Optional;
 
 /** Where files of the repository are on the site. All paths are relative to the repository or to the site. Immutable. */
 final class Locations {
+    static final Path README = Path.of("README.md");
+    static final Path FIRST_PAGE = Path.of("index.html");
+
+    /** The repository's page that is the first one of the site. */
+    private static final Path START = Path.of("docs", "README.md");
+
     private static final List<String> PICTURES = List.of(".svg", ".png", ".jpg", ".gif");
 
     private final Path root;
@@ -39,7 +45,11 @@ final class Locations {
     /** The file of the site that shows a page, a picture, another file or a folder of the repository. */
     Path onSite(Path file) {
         String name = file.toString();
-        if (name.endsWith("README.md")) {
+        if (file.equals(README)) {
+            return Path.of("readme.html");
+        } else if (file.equals(START)) {
+            return FIRST_PAGE;
+        } else if (name.endsWith("README.md")) {
             return file.resolveSibling("index.html");
         } else if (isPage(file)) {
             return Path.of(name.substring(0, name.length() - ".md".length()) + ".html");

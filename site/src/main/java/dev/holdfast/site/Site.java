@@ -16,8 +16,8 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * Makes a site of README.md and of everything that can be reached from it by links: pages, pictures, sources. The pages need no
- * server and load nothing from elsewhere. Not thread-safe.
+ * Makes a site of README.md and of everything that can be reached from it by links: pages, pictures, sources. The site's first
+ * page is docs/README.md. The pages need no server and load nothing from elsewhere. Not thread-safe.
  */
 public final class Site {
     private static final String LUNR = "lunr.min.js";
@@ -95,7 +95,7 @@ public final class Site {
     private List<Page> pages() throws IOException {
         List<Page> pages = new ArrayList<>();
         Set<Path> seen = new HashSet<>();
-        Deque<Path> next = new ArrayDeque<>(List.of(Path.of("README.md")));
+        Deque<Path> next = new ArrayDeque<>(List.of(Locations.README));
         while (!next.isEmpty()) {
             Path source = next.removeFirst();
             if (!seen.add(source)) {

@@ -42,7 +42,24 @@ class SiteTest {
     }
 
     @Test
-    void everyGroupOfTheFirstPage_isBesideEveryPage() throws IOException {
+    void firstPage_isTheOneThatSaysWhereToBegin() throws IOException {
+        Document page = Jsoup.parse(SITE.resolve("index.html"), "UTF-8");
+
+        assertThat(page.select("h1").text()).isEqualTo("Where to begin");
+        assertThat(page.select("main a").eachAttr("href"))
+                .contains("readme.html#a-lock-in-ten-lines", "docs/plain-java.html", "docs/decisions/index.html");
+        assertThat(Jsoup.parse(SITE.resolve("docs/faq.html"), "UTF-8")
+                        .select("header .home, nav a:contains(Where to begin)")
+                        .eachAttr("href"))
+                .containsExactly("../index.html", "../index.html");
+        assertThat(Jsoup.parse(SITE.resolve("readme.html"), "UTF-8")
+                        .select("h1")
+                        .text())
+                .isEqualTo("Holdfast");
+    }
+
+    @Test
+    void everyGroupOfTheReadme_isOnEveryPage() throws IOException {
         Document page = Jsoup.parse(SITE.resolve("docs/decisions/index.html"), "UTF-8");
 
         assertThat(page.select("nav h2").eachText()).startsWith("Tasks").contains("Stores", "In production");
