@@ -166,12 +166,6 @@ public final class ZooKeeperFixture implements LockFixture {
         return "/test/locks/" + LockName.percentEncoded(name);
     }
 
-    /** Fewer: the node of each is written and deleted by a majority of servers, which share this machine. */
-    @Override
-    public int permitWaiters() {
-        return 200;
-    }
-
     @Override
     public Duration shortLease() {
         return Duration.ofMillis(1_500);

@@ -18,6 +18,7 @@ import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
+import dev.holdfast.lock.spi.support.CallLimit;
 import dev.holdfast.lock.spi.support.FailureTranslator;
 import dev.holdfast.lock.zookeeper.internal.acquisition.AttemptCompletion;
 import dev.holdfast.lock.zookeeper.internal.acquisition.NodeRemover;
@@ -40,6 +41,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.curator.framework.CuratorFramework;
@@ -67,6 +69,8 @@ public final class ZooKeeperLockBackend implements LockBackend, SessionTracker.O
             .demands(EnumSet.allOf(Demand.Kind.class))
             .build();
     private static final int HOLDER_READS = 5;
+    /** The number of attempts at a time; far more than the connection needs to be busy. */
+    static final int MAX_ATTEMPTS = 32;
 
     private final CuratorFramework client;
     private final boolean owned;
@@ -76,6 +80,9 @@ public final class ZooKeeperLockBackend implements LockBackend, SessionTracker.O
     private final Timer timer;
     private final NodeRemover removals;
     private final QueueProtocol attempts;
+    /** Renewals use the same connection, and would wait behind the attempts of a thousand waiters for permits. */
+    private final CallLimit attemptLimit = new CallLimit(MAX_ATTEMPTS);
+
     private final Renewals renewals;
     private final AtomicBoolean stopped = new AtomicBoolean();
     private final AtomicInteger unanswered = new AtomicInteger();
@@ -125,7 +132,13 @@ public final class ZooKeeperLockBackend implements LockBackend, SessionTracker.O
         AcquisitionId acquisition = request.acquisition();
         ZooKeeperAcquisition node =
                 nodes.computeIfAbsent(acquisition.owner(), owner -> ZooKeeperAcquisition.of(acquisition));
-        return translated("queue for it", node.inTurn(() -> attempts.tryAcquire(request, node)));
+        long startNanos = System.nanoTime();
+        long timeoutNanos = TimeUnit.MILLISECONDS.toNanos(request.timeoutMillis());
+        return translated(
+                "queue for it",
+                attemptLimit.run(
+                        () -> node.inTurn(() -> attempts.tryAcquire(request, node)),
+                        () -> System.nanoTime() - startNanos > timeoutNanos));
     }
 
     @Override

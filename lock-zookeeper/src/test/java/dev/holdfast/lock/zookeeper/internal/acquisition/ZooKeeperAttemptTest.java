@@ -12,6 +12,7 @@ import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import dev.holdfast.lock.zookeeper.LocalTree;
 import dev.holdfast.lock.zookeeper.LocalZooKeeper;
@@ -22,6 +23,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.ZooDefs;
@@ -98,6 +100,26 @@ class ZooKeeperAttemptTest {
         assertThat(second.zk.requests.subList(0, 2)).containsExactly(create(driver), "list /b/a");
         assertThat(second.zk.requests.get(2)).startsWith("delete " + LocalClient.prefix(driver.acquisition()));
         assertThat(first.queue("a")).containsExactly(LocalClient.path(held));
+    }
+
+    /** The servers answer the requests of a connection in their order, and renewals share it with attempts. */
+    @Test
+    void attempts_ofACrowd_areSentAFewAtATime_soThatARenewalWaitsBehindFew() {
+        first.use("a");
+        Grant held = first.driver("a").acquire();
+        first.zk.requests.clear();
+        first.zk.hold();
+        List<CompletionStage<AcquireResult>> crowd = IntStream.range(0, 100)
+                .mapToObj(i -> first.driver("crowd", new Demand.Permits(1, 100)).send(60_000))
+                .toList();
+        assertThat(first.zk.requests("create")).hasSizeLessThanOrEqualTo(32);
+
+        CompletionStage<List<RenewResult>> renewal = first.backend.renew(List.of(held), 1_000);
+        assertThat(first.zk.requests("multi")).as("renewals that were sent").hasSize(1);
+
+        first.zk.answerAll();
+        assertThat(answer(renewal)).allMatch(RenewResult.Renewed.class::isInstance);
+        assertThat(crowd).allMatch(each -> answer(each) instanceof AcquireResult.Granted);
     }
 
     /** Its own attempt has already ended the acquisition. */

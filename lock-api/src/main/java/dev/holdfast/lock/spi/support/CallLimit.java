@@ -1,4 +1,4 @@
-package dev.holdfast.lock.etcd.internal.client;
+package dev.holdfast.lock.spi.support;
 
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -10,10 +10,11 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs a limited number of calls at a time; further calls wait in their order. Attempts and polls go through it, and
- * renewals and releases do not: so a renewal waits behind few attempts, however many acquisitions begin at once.
+ * Runs a limited number of calls at a time; further calls wait in their order. A backend whose requests share one connection sends
+ * attempts through it, but renewals and releases directly: so a renewal waits behind few attempts, however many acquisitions begin
+ * at once.
  *
- * <p>Thread-safe. A call must end in bounded time, or its place stays taken.
+ * <p>Thread-safe; never blocks. A call must end in bounded time, or its place stays taken.
  */
 public final class CallLimit {
     private final int limit;
@@ -37,6 +38,11 @@ public final class CallLimit {
     /**
      * Makes the call, at once or later, on any thread. A call whose time is over before it could start is not made and
      * has no result: its caller has given it up, and a thousand failures at a time would delay renewals.
+     *
+     * @param <T> the call's result
+     * @param call starts the call, and returns its result to come
+     * @param isOver whether the call's time is over; asked before it starts
+     * @return the result or the failure of the call
      */
     public <T> CompletableFuture<T> run(Supplier<CompletableFuture<T>> call, BooleanSupplier isOver) {
         CompletableFuture<T> result = new CompletableFuture<>();
@@ -54,7 +60,7 @@ public final class CallLimit {
         CompletableFuture<T> started;
         try {
             started = call.get();
-        } catch (RuntimeException e) {
+        } catch (Throwable e) { // an Error too leaves its place
             started = CompletableFuture.failedFuture(e);
         }
         started.whenComplete((value, failure) -> {

@@ -1,4 +1,4 @@
-package dev.holdfast.lock.etcd.internal.client;
+package dev.holdfast.lock.spi.support;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
