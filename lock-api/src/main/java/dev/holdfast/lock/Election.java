@@ -17,7 +17,8 @@ import java.util.Optional;
  * <p><b>What is promised.</b> The leader holds the {@linkplain LockClient#lock(String) lock} of the election's name. {@code
  * onRevoked} is called exactly once for each call of {@code onElected}, after that has returned, and never otherwise; no two
  * callbacks of one election run at the same time. The leadership continues after {@code onElected} has returned. If {@code
- * onElected} throws an exception, the leader resigns.
+ * onElected} throws an exception, the leader resigns. A callback that waits for that lock waits for itself, and a warning
+ * is logged.
  *
  * <p><b>When the lease cannot be kept</b>, the leadership becomes invalid and a running {@code onElected} is interrupted
  * {@linkplain Builder#stopTime(Duration) early enough to stop} before the lease ends. As with any lock, a callback that

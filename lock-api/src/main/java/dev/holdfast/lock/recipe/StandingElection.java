@@ -92,7 +92,8 @@ final class StandingElection implements Election {
         this.revoked = revoked;
         this.stopTime = stopTime;
         this.surroundings = surroundings;
-        this.thread = daemon("", this::stand);
+        this.thread = new Thread(null, this::stand, threadName(""), 0, false);
+        this.thread.setDaemon(true);
     }
 
     StandingElection start() {
@@ -101,9 +102,13 @@ final class StandingElection implements Election {
     }
 
     private Thread daemon(String role, Runnable task) {
-        Thread daemon = new Thread(null, task, "holdfast-election-" + shown + role, 0, false);
+        Thread daemon = new CallbackThread(thread, task, threadName(role));
         daemon.setDaemon(true);
         return daemon;
+    }
+
+    private String threadName(String role) {
+        return "holdfast-election-" + shown + role;
     }
 
     private void stand() {

@@ -3,12 +3,13 @@ package dev.holdfast.lock.engine.internal.queue;
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.engine.internal.hold.Hold;
 import dev.holdfast.lock.engine.internal.runtime.Durations;
+import dev.holdfast.lock.recipe.CallbackThread;
 import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.spi.support.BackgroundLog;
 
 /**
  * Warns about a thread that waits for its own hold: for a lease that it acquired and that is still open, or asynchronously for
- * its own {@code lock} hold. This is not always an error, since another thread may close the lease, and an asynchronous caller
+ * its own {@code lock} hold. So does a callback of an election that waits for the lock of that election. This is not always an error, since another thread may close the lease, and an asynchronous caller
  * need not wait. If it was meant as a re-entry, however, the thread would wait without any message. Logged once for each hold,
  * however many waiters it has. Asynchronous callers behind an asynchronous lease are left out: a thread that requests many, such
  * as an event loop, waits for none.
@@ -24,7 +25,7 @@ final class SelfWait {
      * blocks it.
      */
     static void watch(EntryContext entry, HeldLock heldLock, Waiter waiter) {
-        Hold own = heldLock.askedForBy(waiter.requester);
+        Hold own = heldLock.askedForBy(CallbackThread.acquirerFor(waiter.requester));
         if (own != null && isInTheWayOf(waiter, own) && waiter.timeoutNanos > WARN_AFTER_NANOS) {
             Runnable check = () -> entry.mutex().submit(() -> warn(entry, heldLock, waiter, own));
             entry.mutex().afterUnlock(() -> entry.engine().timer().after(WARN_AFTER_NANOS, check));
@@ -45,7 +46,9 @@ final class SelfWait {
                 .afterUnlock(
                         own.isOfThread()
                                 ? () -> warnOfLock(entry, waiter, own)
-                                : () -> warnOfLease(entry, waiter, own));
+                                : own.isAskedForBy(waiter.requester)
+                                        ? () -> warnOfLease(entry, waiter, own)
+                                        : () -> warnOfLeadership(entry, waiter, own));
     }
 
     private static void warnOfLock(EntryContext entry, Waiter waiter, Hold own) {
@@ -68,6 +71,16 @@ final class SelfWait {
                 Durations.text(WARN_AFTER_NANOS),
                 remedy(entry.demand()),
                 own.acquiredAt());
+    }
+
+    private static void warnOfLeadership(EntryContext entry, Waiter waiter, Hold own) {
+        LOG.warn(
+                "lock '{}' (token {}): thread '{}' has waited {} for the lock by which its own election leads; the leader"
+                        + " waits for itself: return from the callback first, or use another name",
+                LockName.printable(entry.name()),
+                own.token,
+                waiter.requester.getName(),
+                Durations.text(WARN_AFTER_NANOS));
     }
 
     private static String remedy(Demand held) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.DistributedReadWriteLock;
 import dev.holdfast.lock.DistributedSemaphore;
+import dev.holdfast.lock.Election;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
@@ -199,6 +200,23 @@ class SelfWaitTest {
             }
             assertThat(one.isValid()).isTrue();
         }
+    }
+
+    /** Another thread of the election acquired the lock. */
+    @Test
+    void leader_thatWaitsForTheLockOfItsElection_isNamed() {
+        DistributedLock ofElection = client.lock("own/48");
+        Election election = client.election("own/48")
+                .onElected(leadership -> ofElection.acquire().close())
+                .start();
+        awaitTimers(1);
+
+        assertThat(LogText.of(this::runTimers))
+                .containsOnlyOnce("WARN")
+                .contains("own/48")
+                .contains("holdfast-election-own/48-leader")
+                .contains("use another name");
+        election.close();
     }
 
     /** Others have the permits that it waits for, so its own ones need not end first. */
