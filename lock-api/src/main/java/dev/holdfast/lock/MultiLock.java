@@ -48,7 +48,8 @@ public interface MultiLock {
      * @param timeout the maximum time to wait; zero sends one request for each lock
      * @return the leases as one, to be closed
      * @throws IllegalArgumentException if the timeout is negative
-     * @throws LockTimeoutException if another holder had one of the locks at the end of that time
+     * @throws LockTimeoutException if another holder had one of the locks at the end of that time, or if the time was over before
+     *     the last lock was requested
      * @throws InterruptedException if the thread is interrupted before or while waiting; nothing is left on the server
      * @throws IllegalStateException if this thread holds one of the locks by {@code lock}, and the timeout is positive
      * @throws LeaseLostException if one of the leases was lost before this thread could return

@@ -5,6 +5,7 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LockTimeoutException;
 import dev.holdfast.lock.MultiLease;
 import dev.holdfast.lock.MultiLock;
 import java.time.Duration;
@@ -57,7 +58,7 @@ final class SortedMultiLock implements MultiLock {
     @Override
     public MultiLease acquire(Duration timeout) throws InterruptedException {
         Deadline deadline = new Deadline(timeout);
-        return all(lock -> lock.acquire(deadline.left()));
+        return all(lock -> lock.acquire(deadline.requireLeft()));
     }
 
     @Override
@@ -72,14 +73,14 @@ final class SortedMultiLock implements MultiLock {
     @Override
     public Optional<MultiLease> tryAcquire(Duration timeout) throws InterruptedException {
         Deadline deadline = new Deadline(timeout);
-        return Optional.ofNullable(
-                allOrNull(lock -> lock.tryAcquire(deadline.left()).orElse(null)));
+        return Optional.ofNullable(allOrNull(lock ->
+                deadline.isOver() ? null : lock.tryAcquire(deadline.left()).orElse(null)));
     }
 
     @Override
     public CompletableFuture<MultiLease> acquireAsync(Duration timeout) {
         Deadline deadline = new Deadline(timeout);
-        return new AsyncAcquisition(lock -> lock.acquireAsync(deadline.left())).start();
+        return new AsyncAcquisition(lock -> lock.acquireAsync(deadline.requireLeft())).start();
     }
 
     @Override
@@ -119,7 +120,7 @@ final class SortedMultiLock implements MultiLock {
             CompletableFuture<Lease> request;
             try {
                 request = requests.apply(locks.get(acquired.size()));
-            } catch (RuntimeException e) { // the client is closed
+            } catch (RuntimeException e) { // the client is closed, or the time is over
                 fail(e);
                 return;
             }
@@ -194,6 +195,8 @@ final class SortedMultiLock implements MultiLock {
     private final class Deadline {
         private final long startNanos = nanos.getAsLong();
         private final Duration timeout;
+        /** Whether a lock was requested; locks are requested one after the other. */
+        private volatile boolean begun;
 
         Deadline(Duration timeout) {
             if (timeout.isNegative()) {
@@ -201,6 +204,24 @@ final class SortedMultiLock implements MultiLock {
                         "lockAll" + names + ": timeout must not be negative, got " + timeout);
             }
             this.timeout = timeout;
+        }
+
+        /**
+         * Whether no time is left for a further lock. A store that answers slowly would otherwise take a request time-out for each
+         * of them. The first lock is requested in any case, and so are all of them if the timeout is zero.
+         */
+        boolean isOver() {
+            boolean first = !begun;
+            begun = true;
+            return !first && !timeout.isZero() && left().isZero();
+        }
+
+        Duration requireLeft() {
+            if (isOver()) {
+                throw new LockTimeoutException("lockAll" + names + ": the time was over before all locks were acquired;"
+                        + " wait longer, or ask for fewer of them at once");
+            }
+            return left();
         }
 
         Duration left() {
