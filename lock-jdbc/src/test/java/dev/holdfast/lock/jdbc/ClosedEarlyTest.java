@@ -7,9 +7,10 @@ import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
-import dev.holdfast.lock.jdbc.internal.dialect.Db;
+import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.testkit.house.House;
 import dev.holdfast.lock.testkit.support.ClosedEarly;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
@@ -29,15 +30,16 @@ final class ClosedEarlyTest {
     Stream<DynamicTest> pool_closedBeforeTheLockClient() {
         return Stream.of(JdbcStrategy.VERSION, JdbcStrategy.UNIQUE_INDEX, JdbcStrategy.ROW_LOCK)
                 .flatMap(strategy -> Stream.of(
-                        DynamicTest.dynamicTest("PostgreSQL, " + strategy, () -> check(Db.postgres(), strategy)),
-                        DynamicTest.dynamicTest("MariaDB, " + strategy, () -> check(Db.mariadb("mariadb"), strategy))));
+                        DynamicTest.dynamicTest("PostgreSQL, " + strategy, () -> check(SharedDb.POSTGRESQL, strategy)),
+                        DynamicTest.dynamicTest("MariaDB, " + strategy, () -> check(SharedDb.MARIADB, strategy))));
     }
 
-    private static void check(Db started, JdbcStrategy strategy) throws Exception {
-        try (Db db = started;
-                HikariDataSource pool = db.pool(config -> config.setMaximumPoolSize(8))) {
+    private static void check(SharedDb shared, JdbcStrategy strategy) throws Exception {
+        String table = SharedDb.newTable();
+        try (HikariDataSource pool = shared.db().pool(config -> config.setMaximumPoolSize(8))) {
             Function<LockClientOptions, LockClient> client = options -> JdbcLocks.builder(pool)
                     .strategy(strategy)
+                    .table(table)
                     .createTable(true)
                     .options(options)
                     .build();
@@ -68,6 +70,12 @@ final class ClosedEarlyTest {
                         .strategy(JdbcStrategy.ROW_LOCK)
                         .table(SharedDb.newTable())
                         .createTable(true)
+                        .options(LockClientOptions.builder()
+                                .requestTimeout(Duration.ofSeconds(1))
+                                .lockOptions(LockOptions.builder()
+                                        .lease(Duration.ofSeconds(3))
+                                        .build())
+                                .build())
                         .build()) {
             Lease lease = client.lock("early").acquire();
             pool.close();
