@@ -25,7 +25,9 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
@@ -36,6 +38,9 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** What strategy SESSION costs, how it waits, and what ends its locks. */
 final class SessionLockTest {
+    /** A heartbeat every half second, and its round trip. */
+    private static final Duration HEARTBEAT_BOUND = Duration.ofMillis(600);
+
     private final TableName table = new TableName(SharedDb.newTable());
 
     private JdbcLocks.Builder builder(HikariDataSource pool) {
@@ -95,29 +100,38 @@ final class SessionLockTest {
 
     @ParameterizedTest
     @EnumSource(names = {"POSTGRESQL", "MARIADB"})
-    void session_ended_allItsLocksAreReportedLost_withinASecondOrSo(SharedDb shared) throws Exception {
+    void session_ended_allItsLocksAreReportedLost_byTheNextHeartbeat(SharedDb shared) throws Exception {
         try (HikariDataSource pool = shared.db().pool(config -> {});
                 LockClient client = builder(pool).build()) {
-            Lease first = client.lock("first").acquire();
-            Lease second = client.lock("second").acquire();
-            CompletableFuture<Long> lostNanos =
-                    first.lost().thenApply(reason -> System.nanoTime()).toCompletableFuture();
-
-            SessionAdministrator.kill(shared.db(), SessionAdministrator.holder(shared.db(), table, "first"));
-            long endedNanos = System.nanoTime();
-
-            for (Lease lease : List.of(first, second)) {
-                assertThat(lease.lost().toCompletableFuture().get(20, TimeUnit.SECONDS))
-                        .isEqualTo(LossReason.SESSION_LOST);
+            Duration best = Duration.ofDays(1);
+            for (int i = 0; i < 5 && best.compareTo(HEARTBEAT_BOUND) > 0; i++) { // a machine may be busy
+                Duration late = reportOfAnEnd(shared.db(), client);
+                best = best.compareTo(late) < 0 ? best : late;
             }
-            System.out.println("loss of an ended session: " + shared + ", "
-                    + Duration.ofNanos(lostNanos.get(20, TimeUnit.SECONDS) - endedNanos)
-                            .toMillis()
+            System.out.println("loss of an ended session: " + shared + ", reported " + best.toMillis()
                     + " ms after its end was seen");
-            try (Lease again = client.lock("first").acquire()) {
-                assertThat(again.token()).isGreaterThan(second.token());
-            }
+            assertThat(best).isLessThanOrEqualTo(HEARTBEAT_BOUND);
         }
+    }
+
+    /** Ends the session of two locks; returns how long after its end the first one was reported lost. */
+    private Duration reportOfAnEnd(Db db, LockClient client) throws Exception {
+        Lease first = client.lock("first").acquire();
+        Lease second = client.lock("second").acquire();
+        CompletableFuture<Long> lostNanos =
+                first.lost().thenApply(reason -> System.nanoTime()).toCompletableFuture();
+
+        SessionAdministrator.kill(db, SessionAdministrator.holder(db, table, "first"));
+        long endedNanos = System.nanoTime();
+
+        for (Lease lease : List.of(first, second)) {
+            assertThat(lease.lost().toCompletableFuture().get(20, TimeUnit.SECONDS))
+                    .isEqualTo(LossReason.SESSION_LOST);
+        }
+        try (Lease again = client.lock("first").acquire()) {
+            assertThat(again.token()).isGreaterThan(second.token());
+        }
+        return Duration.ofNanos(lostNanos.get(20, TimeUnit.SECONDS) - endedNanos);
     }
 
     @Test
@@ -131,7 +145,7 @@ final class SessionLockTest {
 
             assertThat(lease.lost().toCompletableFuture().get(20, TimeUnit.SECONDS))
                     .isEqualTo(LossReason.SESSION_LOST);
-            assertThatThrownBy(() -> client.lock("second").acquire()).isInstanceOf(LockUnavailableException.class);
+            assertThatThrownBy(() -> client.lock("second").tryAcquire()).isInstanceOf(LockUnavailableException.class);
         }
     }
 
@@ -260,6 +274,35 @@ final class SessionLockTest {
                 throw new IllegalStateException(e);
             }
         });
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"POSTGRESQL", "MARIADB"})
+    void waits_thatAreGivenUp_keepTheirSession(SharedDb shared) throws Exception {
+        Db db = shared.db();
+        String waiting = Product.of(db.dialect) == Product.POSTGRESQL
+                ? "SELECT coalesce(max(pid), 0) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+                : "SELECT coalesce(max(id), 0) FROM information_schema.processlist WHERE state = 'User lock'";
+        try (HikariDataSource pool = db.pool(config -> {});
+                LockClient holder = builder(pool).build();
+                LockClient client = builder(pool).build()) {
+            Lease held = holder.lock("line").acquire();
+            Set<Long> sessions = new HashSet<>();
+            for (int i = 0; i < 5; i++) {
+                CompletableFuture<Lease> wait =
+                        client.lock("line").acquireAsync(Duration.ofSeconds(60)).toCompletableFuture();
+                await().until(() -> db.number(waiting) != 0);
+                sessions.add(db.number(waiting));
+                wait.cancel(false);
+                await().until(() -> db.number(waiting) == 0);
+            }
+            assertThat(sessions).hasSize(1);
+            CompletableFuture<Lease> next =
+                    client.lock("line").acquireAsync(Duration.ofSeconds(60)).toCompletableFuture();
+            await().until(() -> db.number(waiting) != 0);
+            held.close();
+            next.get(20, TimeUnit.SECONDS).close();
+        }
     }
 
     @Test
