@@ -62,7 +62,7 @@ final class Authentication implements ClientInterceptor {
 
         boolean isWorthKeeping(EtcdCredentials now) {
             if (!token.isDone()) {
-                return true;
+                return with.equals(now);
             }
             long pausedMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - endedNanos);
             return !token.isCompletedExceptionally() || refused && with.equals(now) && pausedMillis < pauseMillis;

@@ -52,6 +52,8 @@ final class PermitHistoriesTest {
             assertThat(history.violations()).as("seed %d", seed).isEmpty();
             grants += history.grants();
         }
-        assertThat(grants).isGreaterThan(HISTORIES / 2);
+        // About half of it with a limit that changes: what is repeated after a pause comes sooner or later, by the
+        // machine's clock.
+        assertThat(grants).isGreaterThan(changes ? HISTORIES / 4 : HISTORIES);
     }
 }

@@ -10,6 +10,7 @@ import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
+import dev.holdfast.lock.testkit.support.Waits;
 import io.etcd.jetcd.api.Compare;
 import io.etcd.jetcd.api.KeyValue;
 import java.time.Duration;
@@ -18,6 +19,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /** One history of several clients with several acquisitions each, by a seed, and what was wrong in it. */
@@ -236,14 +238,27 @@ final class PermitHistory {
         }
         settle();
         check(nobodyWaitsWhoHasRoom(), "a waiter has room");
-        for (int i = 0; i < 1_000 && !actors().stream().allMatch(Actor::isIdle); i++) {
-            actors().stream().filter(actor -> actor.held != null).findFirst().ifPresent(Actor::release);
+        long startNanos = System.nanoTime();
+        while (!isOver() && System.nanoTime() - startNanos < Waits.PATIENCE.toNanos()) {
+            actors().stream()
+                    .filter(actor -> actor.held != null)
+                    .findFirst()
+                    .ifPresentOrElse(Actor::release, PermitHistory::awaitRepeats);
             settle();
             check(nobodyWaitsWhoHasRoom(), "a waiter has room at the end");
         }
         check(actors().stream().allMatch(Actor::isIdle), "a waiter is never granted");
         check(queueKeys().isEmpty(), "keys remain: " + queueKeys());
         processes.forEach(process -> process.backend.close());
+    }
+
+    private boolean isOver() {
+        return actors().stream().allMatch(Actor::isIdle) && queueKeys().isEmpty();
+    }
+
+    /** Attempts and removals that are repeated after a pause come from threads of their own. */
+    private static void awaitRepeats() {
+        LockSupport.parkNanos(200_000);
     }
 
     private List<KeyValue> queueKeys() {

@@ -25,15 +25,16 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Function;
 
 /**
  * A jetcd client of a {@link SimulatedEtcd}. The test decides when its requests, their answers and the events of its
- * watches arrive; leases are granted and revoked at once. Not thread-safe.
+ * watches arrive; leases are granted and revoked at once. One thread uses it; requests may be sent by others.
  */
 final class SimulatedClient {
     private final SimulatedEtcd server;
-    private final List<Request> sent = new ArrayList<>();
+    private final List<Request> sent = new CopyOnWriteArrayList<>();
     private final List<Answer> answers = new ArrayList<>();
     private final List<Runnable> events = new ArrayList<>();
     private final List<Long> leases = new ArrayList<>();
