@@ -3,6 +3,7 @@ package dev.holdfast.lock.jdbc.internal.session;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.jdbc.internal.connection.Database;
 import dev.holdfast.lock.jdbc.internal.connection.TransactionRunner;
+import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialect;
 import dev.holdfast.lock.jdbc.internal.sql.SessionKey;
 import dev.holdfast.lock.jdbc.internal.sql.SessionStatements;
 import dev.holdfast.lock.jdbc.internal.sql.StatementBinder;
@@ -126,10 +127,23 @@ final class HolderRows {
             }
             if (System.nanoTime() - untilNanos + 2 * PAUSE_NANOS >= 0) {
                 Identity session = new Identity("session " + answer.session() + " of the database", "", 0);
-                return Optional.of(session.holderInfo(0, Instant.now()));
+                return Optional.of(session.holderInfo(0, serversTime(deadlineNanos)));
             }
             LockSupport.parkNanos(PAUSE_NANOS);
         }
+    }
+
+    /** For a lock without a row: when it was acquired is not known. */
+    private Instant serversTime(long deadlineNanos) throws SQLException {
+        DatabaseDialect dialect = database.dialect();
+        return database.run(TransactionRunner.millisLeft(deadlineNanos), connection -> {
+            try (PreparedStatement statement =
+                            connection.prepareStatement("SELECT " + dialect.epochMillis(dialect.now()));
+                    ResultSet rows = statement.executeQuery()) {
+                rows.next();
+                return Instant.ofEpochMilli(rows.getLong(1));
+            }
+        });
     }
 
     private Answer read(Connection connection, String name, SessionKey key) throws SQLException {

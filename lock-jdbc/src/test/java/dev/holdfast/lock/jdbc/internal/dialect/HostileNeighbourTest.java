@@ -125,6 +125,8 @@ final class HostileNeighbourTest {
             }
             statement.execute("GRANT DELETE ON " + table(JdbcStrategy.UNIQUE_INDEX) + " TO app");
             statement.execute("GRANT USAGE ON SEQUENCE " + table(JdbcStrategy.UNIQUE_INDEX) + "_token TO app");
+            statement.execute("GRANT DELETE ON " + table(JdbcStrategy.SESSION) + " TO app");
+            statement.execute("GRANT USAGE ON SEQUENCE " + table(JdbcStrategy.SESSION) + "_token TO app");
         }
         plantCode();
     }
@@ -221,7 +223,11 @@ final class HostileNeighbourTest {
                 LockClient waiter = builder(pool, strategy).build()) {
             Lease lease = holder.lock("handed on", minutes).acquire();
             CompletableFuture<Lease> waiting = waiter.lock("handed on", minutes).acquireAsync(PATIENCE);
-            if (strategy != JdbcStrategy.ROW_LOCK) {
+            if (strategy == JdbcStrategy.SESSION) {
+                await().atMost(PATIENCE)
+                        .until(() -> asAdmin("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
+                                >= 1);
+            } else if (strategy != JdbcStrategy.ROW_LOCK) {
                 String awaited = "SELECT count(*) FROM " + table(strategy) + " WHERE awaited > clock_timestamp()";
                 await().atMost(PATIENCE).until(() -> asAdmin(awaited) == 1);
             }
