@@ -50,8 +50,8 @@ public @interface ConditionalOnSwitch {
             if (!isOn(context.getEnvironment(), "holdfast.enabled", true)) {
                 return ConditionOutcome.noMatch(message.because("holdfast.enabled is false"));
             }
-            boolean missing = (boolean) attributes.get("onIfMissing");
-            for (String property : (String[]) attributes.get("value")) {
+            boolean missing = Boolean.TRUE.equals(attributes.get("onIfMissing"));
+            for (String property : (String[]) Objects.requireNonNull(attributes.get("value"))) {
                 if (!isOn(context.getEnvironment(), property, missing)) {
                     return ConditionOutcome.noMatch(message.because(property + " is false"));
                 }
