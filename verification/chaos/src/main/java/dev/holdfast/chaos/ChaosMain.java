@@ -41,6 +41,9 @@ public final class ChaosMain implements Callable<Integer> {
                     + " postgresql, mariadb or h2")
     private @Nullable String backend;
 
+    @Option(names = "--strategy", description = "with postgresql and mariadb: version (default), session or row-lock")
+    private String strategy = "version";
+
     @Option(names = "--minutes", description = "how long there are faults (default: 1)")
     private double minutes = 1;
 
@@ -158,10 +161,13 @@ public final class ChaosMain implements Callable<Integer> {
         if (!Workload.words().contains(workload)) {
             throw new ParameterException(commandLine(), "--workload must be one of " + Workload.words());
         }
-        if (backend == null || !Clusters.NAMES.contains(backend)) {
-            throw new ParameterException(commandLine(), "--backend must be one of " + Clusters.NAMES);
+        String chosen = strategy.equals("version") ? backend : backend + "-" + strategy;
+        if (chosen == null || !Clusters.NAMES.contains(chosen) && !Clusters.STRATEGIES.contains(chosen)) {
+            throw new ParameterException(
+                    commandLine(),
+                    "--backend must be one of " + Clusters.NAMES + ", or with --strategy of " + Clusters.STRATEGIES);
         }
-        return one(backend, Workload.of(workload), out);
+        return one(chosen, Workload.of(workload), out);
     }
 
     private List<String> chosen(String option, String value, List<String> known) {

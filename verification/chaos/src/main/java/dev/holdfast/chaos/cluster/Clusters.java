@@ -28,6 +28,10 @@ public final class Clusters {
             "mariadb",
             "h2");
 
+    /** Other strategies on a database, which {@code --all} does not run; {@code --strategy} chooses them. */
+    public static final List<String> STRATEGIES =
+            List.of("postgresql-session", "mariadb-session", "postgresql-row-lock", "mariadb-row-lock");
+
     /** How many machines those clusters have whose servers can be cut off from each other. */
     private static final Map<String, Integer> MACHINES =
             Map.of("redis", 3, "redis-cluster", 6, "etcd", 3, "zookeeper", 3, "consul", 3);
@@ -118,8 +122,12 @@ public final class Clusters {
             case "zookeeper" -> ZooKeeperCluster.start(leaseMillis, network);
             case "consul" -> ConsulCluster.start(network);
             case "memcached" -> MemcachedCluster.start();
-            case "postgresql" -> DatabaseCluster.postgresql();
-            case "mariadb" -> DatabaseCluster.mariadb();
+            case "postgresql" -> DatabaseCluster.postgresql("version");
+            case "postgresql-session" -> DatabaseCluster.postgresql("session");
+            case "postgresql-row-lock" -> DatabaseCluster.postgresql("row-lock");
+            case "mariadb" -> DatabaseCluster.mariadb("version");
+            case "mariadb-session" -> DatabaseCluster.mariadb("session");
+            case "mariadb-row-lock" -> DatabaseCluster.mariadb("row-lock");
             case "h2" -> DatabaseCluster.h2();
             default -> throw new IllegalArgumentException("no backend '" + name + "'; there are " + NAMES);
         };

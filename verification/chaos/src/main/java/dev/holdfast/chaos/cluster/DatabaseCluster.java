@@ -21,22 +21,22 @@ final class DatabaseCluster implements Cluster {
         this.url = url;
     }
 
-    static DatabaseCluster postgresql() throws IOException, InterruptedException {
+    static DatabaseCluster postgresql(String strategy) throws IOException, InterruptedException {
         PostgresServer server = PostgresServer.start();
         return new DatabaseCluster(
                 "PostgreSQL",
                 server.process(),
                 port -> "jdbc:postgresql://127.0.0.1:" + port + "/postgres?user=" + PostgresServer.USER + "&password="
-                        + PostgresServer.PASSWORD + "&holdfast.createTable=true");
+                        + PostgresServer.PASSWORD + "&holdfast.createTable=true&holdfast.strategy=" + strategy);
     }
 
-    static DatabaseCluster mariadb() throws IOException, InterruptedException {
+    static DatabaseCluster mariadb(String strategy) throws IOException, InterruptedException {
         MariaDbServer server = MariaDbServer.start();
         return new DatabaseCluster(
                 "MariaDB",
                 server.process(),
                 port -> "jdbc:mariadb://127.0.0.1:" + port + "/holdfast?user=" + MariaDbServer.USER + "&password="
-                        + MariaDbServer.PASSWORD + "&holdfast.createTable=true");
+                        + MariaDbServer.PASSWORD + "&holdfast.createTable=true&holdfast.strategy=" + strategy);
     }
 
     static DatabaseCluster h2() throws IOException, InterruptedException {
@@ -75,7 +75,7 @@ final class DatabaseCluster implements Cluster {
 
     @Override
     public RawWrite rawWrite(int port) throws SQLException {
-        return RawWrites.database(url.apply(port).replaceAll("[&;]holdfast[.]createTable=true", ""));
+        return RawWrites.database(url.apply(port).replaceAll("[&;]holdfast[.][^&;]*", ""));
     }
 
     @Override
