@@ -292,7 +292,7 @@ public final class HeldLock implements RenewalListener {
             losses.add(hold);
             if (hold.interruptOnLoss && reason != LossReason.CLIENT_CLOSED) {
                 mutex().afterUnlock(() ->
-                        engine().runtime().losses().execute(() -> mutex().run(() -> interrupt(hold, owner))));
+                        engine().runtime().interrupts().execute(() -> mutex().run(() -> interrupt(hold, owner))));
             }
         }
     }

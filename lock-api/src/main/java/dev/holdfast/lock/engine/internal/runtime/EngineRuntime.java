@@ -25,6 +25,8 @@ import java.util.random.RandomGenerator;
  * @param renewals runs blocking renewals, separate from {@code io} so that attempts cannot delay them
  * @param callbacks completes the users' futures
  * @param losses completes the stages of {@code lost()}, separate from {@code callbacks} so that other stages cannot delay them
+ * @param interrupts interrupts the owners of lost holds, separate from {@code losses}: an interrupt runs code of the thread's class,
+ *     and closes the channel in which the thread waits, so it may block
  * @param events calls listeners, one event at a time
  * @param shutdown ends all threads once their work is done
  */
@@ -36,16 +38,18 @@ public record EngineRuntime(
         Executor renewals,
         Executor callbacks,
         Executor losses,
+        Executor interrupts,
         Executor events,
         Runnable shutdown) {
     /**
-     * With the timer, renewals, losses and events this makes ten threads, which leaves six of the documented sixteen to a blocking
-     * backend.
+     * With the timer, renewals, losses, interrupts and events this makes eleven threads, which leaves five of the documented sixteen
+     * to a blocking backend.
      */
     private static final int IO_THREADS = 2;
 
     private static final int CALLBACK_THREADS = 3;
     private static final int LOSS_THREADS = 1;
+    private static final int INTERRUPT_THREADS = 1;
     private static final long RETRY_NANOS = 100_000_000;
     private static final int LISTENER_BACKLOG = 10_000;
     /** Reached only if threads are stuck in the driver; further tasks then fail at once. */
@@ -61,7 +65,7 @@ public record EngineRuntime(
             Executor callbacks,
             Executor events,
             Runnable shutdown) {
-        this(ticker, random, timer, io, renewals, callbacks, callbacks, events, shutdown);
+        this(ticker, random, timer, io, renewals, callbacks, callbacks, callbacks, events, shutdown);
     }
 
     public static EngineRuntime ofThreads() {
@@ -86,13 +90,24 @@ public record EngineRuntime(
         };
         StageExecutor callbacks = new StageExecutor(CALLBACK_THREADS, threads("callback"), timer);
         StageExecutor losses = new StageExecutor(LOSS_THREADS, threads("loss"), timer);
+        StageExecutor interrupts = new StageExecutor(INTERRUPT_THREADS, threads("interrupt"), timer);
         return new EngineRuntime(
-                Ticker.SYSTEM, ThreadLocalRandom::current, timer, io, renewals, callbacks, losses, events, () -> {
+                Ticker.SYSTEM,
+                ThreadLocalRandom::current,
+                timer,
+                io,
+                renewals,
+                callbacks,
+                losses,
+                interrupts,
+                events,
+                () -> {
                     scheduler.shutdownNow();
                     io.shutdown();
                     renewals.shutdown();
                     callbacks.shutdown();
                     losses.shutdown();
+                    interrupts.shutdown();
                     // The thread ends once it is idle, so that an event of another thread's last transition is still
                     // delivered.
                     events.setKeepAliveTime(1, TimeUnit.MILLISECONDS);

@@ -110,6 +110,7 @@ class EngineRuntimeTest {
                 "holdfast-renewal-", runtime.renewals(),
                 "holdfast-callback-", runtime.callbacks(),
                 "holdfast-loss-", runtime.losses(),
+                "holdfast-interrupt-", runtime.interrupts(),
                 "holdfast-events-", runtime.events());
         Map<String, Integer> threads = new HashMap<>();
         executors.forEach((role, executor) -> {
@@ -130,6 +131,8 @@ class EngineRuntimeTest {
                         "holdfast-callback-",
                         3,
                         "holdfast-loss-",
+                        1,
+                        "holdfast-interrupt-",
                         1,
                         "holdfast-events-",
                         1));
