@@ -15,6 +15,7 @@ import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.Lazy;
 
 /**
  * The endpoint {@code locks}, if it is exposed, and the health of the lock store, if {@code management.health.locks.enabled} is
@@ -37,7 +38,7 @@ public final class LocksActuatorAutoConfiguration {
     @Bean
     @ConditionalOnMissingBean
     @ConditionalOnAvailableEndpoint(endpoint = LocksEndpoint.class)
-    LocksEndpoint locksEndpoint(Map<String, LockClient> clients) {
+    LocksEndpoint locksEndpoint(@Lazy Map<String, LockClient> clients) {
         return new LocksEndpoint(clients);
     }
 
@@ -55,7 +56,7 @@ public final class LocksActuatorAutoConfiguration {
     static class HealthConfiguration {
 
         @Bean
-        LocksHealth locksHealth(Map<String, LockClient> clients) {
+        LocksHealth locksHealth(@Lazy Map<String, LockClient> clients) {
             return new LocksHealth(clients);
         }
 

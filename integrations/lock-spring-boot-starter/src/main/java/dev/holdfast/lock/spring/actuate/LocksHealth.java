@@ -22,7 +22,7 @@ final class LocksHealth {
     private final Map<String, LockClient> clients;
 
     LocksHealth(Map<String, LockClient> clients) {
-        this.clients = new TreeMap<>(clients);
+        this.clients = clients;
     }
 
     /**

@@ -3,7 +3,9 @@ package dev.holdfast.lock.spring.boot;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spring.LockTemplate;
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.NoSuchBeanDefinitionException;
 import org.springframework.beans.factory.NoUniqueBeanDefinitionException;
 import org.springframework.beans.factory.UnsatisfiedDependencyException;
 import org.springframework.boot.context.properties.bind.BindException;
@@ -52,6 +54,14 @@ final class HoldfastFailureAnalyzer implements FailureAnalyzer {
                     "The lock store cannot be reached: " + cause.getMessage(),
                     "Check that it runs and that holdfast.uri, or the address of the application's own connection, leads to"
                             + " it.",
+                    cause);
+        }
+        if (cause instanceof NoSuchBeanDefinitionException missing && missing.getBeanType() == LockTemplate.class) {
+            return new FailureAnalysis(
+                    place(failure)
+                            + " needs a LockTemplate. The starter makes one for the only or primary lock client, and there"
+                            + " are several, or none.",
+                    "Mark one LockClient @Primary, or define the template: new LockTemplate(client).",
                     cause);
         }
         if (cause instanceof NoUniqueBeanDefinitionException several && several.getBeanType() == LockClient.class) {

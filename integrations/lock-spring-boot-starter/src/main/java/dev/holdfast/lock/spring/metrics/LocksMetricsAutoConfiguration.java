@@ -9,8 +9,9 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.binder.MeterBinder;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
+import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
@@ -32,31 +33,54 @@ public final class LocksMetricsAutoConfiguration {
     @Bean
     @ConditionalOnBean(LockClient.class)
     @ConditionalOnMissingBean({LockMetrics.class, LockClientsMetrics.class})
-    static LockClientsMetrics holdfastLockMetrics(Map<String, LockClient> clients, HoldfastProperties properties) {
-        return new LockClientsMetrics(clients, properties.metrics().maxNames());
+    static LockClientsMetrics holdfastLockMetrics(
+            ConfigurableListableBeanFactory beans, HoldfastProperties properties) {
+        return new LockClientsMetrics(beans, properties.metrics().maxNames());
     }
 
-    /** The meters of all clients; if there are several, the tag {@code client} has the name of the bean. */
+    /**
+     * The meters of all clients; if there are several, the tag {@code client} has the name of the bean. A client that is made on
+     * first use, because initialization is lazy, gets its meters then.
+     */
     static final class LockClientsMetrics implements MeterBinder, AutoCloseable {
-        private final Map<String, LockClient> clients;
+        private final ConfigurableListableBeanFactory beans;
         private final int maxNames;
         private final List<LockMetrics> bound = new CopyOnWriteArrayList<>();
 
-        LockClientsMetrics(Map<String, LockClient> clients, int maxNames) {
-            this.clients = Map.copyOf(clients);
+        LockClientsMetrics(ConfigurableListableBeanFactory beans, int maxNames) {
+            this.beans = beans;
             this.maxNames = maxNames;
         }
 
         @Override
         public void bindTo(MeterRegistry registry) {
-            for (Map.Entry<String, LockClient> client : clients.entrySet()) {
-                LockMetrics metrics = LockMetrics.builder(client.getValue())
-                        .maxLockTags(maxNames)
-                        .tags(clients.size() == 1 ? Tags.empty() : Tags.of("client", client.getKey()))
-                        .build();
-                bound.add(metrics);
-                metrics.bindTo(registry);
+            beans.addBeanPostProcessor(new BeanPostProcessor() {
+                @Override
+                public Object postProcessAfterInitialization(Object bean, String name) {
+                    if (bean instanceof LockClient client) {
+                        bind(name, client, registry);
+                    }
+                    return bean;
+                }
+            });
+            for (String name : names()) {
+                if (beans.containsSingleton(name)) {
+                    bind(name, beans.getBean(name, LockClient.class), registry);
+                }
             }
+        }
+
+        private void bind(String name, LockClient client, MeterRegistry registry) {
+            LockMetrics metrics = LockMetrics.builder(client)
+                    .maxLockTags(maxNames)
+                    .tags(names().length == 1 ? Tags.empty() : Tags.of("client", name))
+                    .build();
+            bound.add(metrics);
+            metrics.bindTo(registry);
+        }
+
+        private String[] names() {
+            return beans.getBeanNamesForType(LockClient.class, true, false);
         }
 
         /** Ends the meters with the application, as its registry may outlive it. */

@@ -122,6 +122,14 @@ class NamedClientsTest {
         }
     }
 
+    @Configuration
+    static class NeedsTemplate {
+        @Bean
+        String needs(LockTemplate template) {
+            return template.toString();
+        }
+    }
+
     static class WithoutClient {
         @Locked("a")
         public void go() {}
@@ -136,6 +144,11 @@ class NamedClientsTest {
                             "The bean 'needs' needs a lock client, and there are several: ordersLockClient,stockLockClient.");
             assertThat(analysis.getAction()).contains("@Qualifier", "@Locked(client = …)", "@Primary");
         });
+        runner.withUserConfiguration(NeedsTemplate.class)
+                .run(context -> assertThat(
+                                FailureAnalyses.of(context.getStartupFailure()).getDescription())
+                        .startsWith("The bean 'needs' needs a LockTemplate.")
+                        .contains("there are several, or none"));
         runner.withBean(WithoutClient.class, WithoutClient::new)
                 .run(context -> assertThat(
                                 FailureAnalyses.of(context.getStartupFailure()).getDescription())

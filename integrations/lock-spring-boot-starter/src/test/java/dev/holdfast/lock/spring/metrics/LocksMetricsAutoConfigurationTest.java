@@ -14,6 +14,7 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.micrometer.observation.ObservationRegistry;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
+import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.micrometer.metrics.autoconfigure.MetricsAutoConfiguration;
 import org.springframework.boot.test.context.FilteredClassLoader;
@@ -45,6 +46,28 @@ class LocksMetricsAutoConfigurationTest {
             assertThat(registry.get("holdfast.lock.releases.pending").gauge().value())
                     .isZero();
         });
+    }
+
+    @Test
+    void lazyClient_isMadeByItsFirstUse_andHasMetersThen() {
+        runner.withInitializer(context ->
+                        context.addBeanFactoryPostProcessor(new LazyInitializationBeanFactoryPostProcessor()))
+                .withConfiguration(AutoConfigurations.of(LocksActuatorAutoConfiguration.class))
+                .withPropertyValues(
+                        "management.endpoints.web.exposure.include=locks", "management.health.locks.enabled=true")
+                .run(context -> {
+                    MeterRegistry registry = context.getBean(MeterRegistry.class);
+                    assertThat(context.getBean("locksHealth")).isNotNull();
+                    assertThat(context.getBean(LocksEndpoint.class)).isNotNull();
+                    assertThat(context.getBeanFactory().containsSingleton("holdfastLockClient"))
+                            .as("nothing needed it")
+                            .isFalse();
+
+                    context.getBean(LockClient.class).lock("orders/1").acquire().close();
+                    await().atMost(Duration.ofSeconds(20)).until(() -> holds(registry, "lock", "orders") == 1);
+                    assertThat(context.getBean(LocksEndpoint.class).locks().clients())
+                            .containsKey("holdfastLockClient");
+                });
     }
 
     @Test
