@@ -9,7 +9,6 @@ import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.engine.OutageBackend;
 import dev.holdfast.lock.engine.internal.client.EngineClient;
-
 import dev.holdfast.lock.engine.internal.runtime.EngineRuntime;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;

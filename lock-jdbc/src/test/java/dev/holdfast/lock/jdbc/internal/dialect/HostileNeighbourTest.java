@@ -225,8 +225,9 @@ final class HostileNeighbourTest {
             CompletableFuture<Lease> waiting = waiter.lock("handed on", minutes).acquireAsync(PATIENCE);
             if (strategy == JdbcStrategy.SESSION) {
                 await().atMost(PATIENCE)
-                        .until(() -> asAdmin("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
-                                >= 1);
+                        .until(() ->
+                                asAdmin("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
+                                        >= 1);
             } else if (strategy != JdbcStrategy.ROW_LOCK) {
                 String awaited = "SELECT count(*) FROM " + table(strategy) + " WHERE awaited > clock_timestamp()";
                 await().atMost(PATIENCE).until(() -> asAdmin(awaited) == 1);
