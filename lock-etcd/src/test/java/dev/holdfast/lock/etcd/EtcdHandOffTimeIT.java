@@ -2,9 +2,9 @@ package dev.holdfast.lock.etcd;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.lock.testkit.support.TestSize;
 import dev.holdfast.lock.etcd.ChildProcesses.Child;
 import dev.holdfast.lock.etcd.internal.client.EtcdChild.Turn;
+import dev.holdfast.lock.testkit.support.TestSize;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -15,6 +15,7 @@ import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
 import java.time.Duration;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
@@ -57,12 +58,15 @@ final class CrashTest {
         }
     }
 
-    /** A standby that is to be promoted must have the grant; here there is none, so that the commit waits. */
+    /**
+     * A standby that is to be promoted must have the grant; here there is none, so that the commit waits. A session lock has no
+     * commit: it ends with its server, and each session skips numbers before its first token.
+     */
     @Test
     void synchronousCommitLocal_grantsWaitForTheStandby_releasesDoNot() throws Exception {
         try (Db db = Db.postgres("synchronous_commit=local");
                 HikariDataSource pool = db.pool(config -> config.setMaximumPoolSize(8))) {
-            for (JdbcStrategy strategy : JdbcStrategy.values()) {
+            for (JdbcStrategy strategy : EnumSet.complementOf(EnumSet.of(JdbcStrategy.SESSION))) {
                 LockBackend backend = backend(pool, strategy);
                 Grant held = acquire(backend, "held");
                 release(backend, acquire(backend, "a"));

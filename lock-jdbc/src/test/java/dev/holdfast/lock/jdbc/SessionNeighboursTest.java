@@ -34,7 +34,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** What a role that knows the number of a session lock can do to it: another program, or a name whose number is equal. */
 final class SessionNeighboursTest {
-    private static final String ROLE = "neighbour";
+    private static final String ROLE = "other_program";
 
     private final TableName table = new TableName(SharedDb.newTable());
 

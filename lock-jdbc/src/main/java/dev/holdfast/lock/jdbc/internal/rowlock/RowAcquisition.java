@@ -235,6 +235,10 @@ final class RowAcquisition {
             if (state != State.HELD) {
                 return new Beat(0, "it is not held any more");
             }
+            if (current().isClosed()) { // a statement on it would only add a warning of the pool
+                drop(State.ENDED);
+                return new Beat(0, locks.whyClosed());
+            }
             long sentNanos = System.nanoTime();
             try {
                 current().heartbeat((int) Math.min(leaseMillis, Integer.MAX_VALUE));

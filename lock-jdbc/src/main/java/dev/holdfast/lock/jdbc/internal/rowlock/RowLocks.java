@@ -97,13 +97,15 @@ final class RowLocks implements AutoCloseable {
         Grant ended = hold.endIfClosed();
         GrantListener notified = listener;
         if (ended != null && notified != null) {
-            notified.lost(
-                    ended,
-                    LossReason.SESSION_LOST,
-                    database.connections().isClosed()
-                            ? "the pool was closed before the lock client; close the lock client first"
-                            : "the connection that held its row was closed; keep the pool from taking back connections in use");
+            notified.lost(ended, LossReason.SESSION_LOST, whyClosed());
         }
+    }
+
+    /** Why a connection that is in use was closed. */
+    String whyClosed() {
+        return database.connections().isClosed()
+                ? "the pool was closed before the lock client; close the lock client first"
+                : "the connection that held its row was closed; keep the pool from taking back connections in use";
     }
 
     private void onOurThread(Runnable task) {
