@@ -12,6 +12,7 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.jdbc.internal.dialect.Db;
@@ -21,8 +22,10 @@ import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.testkit.house.BystanderLocks;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -77,6 +80,41 @@ final class SessionLockTest {
                     .as("connections of 20 locks, one more while rows are written")
                     .isLessThanOrEqualTo(2);
             assertThat(renew(backend, grants)).hasOnlyElementsOfType(RenewResult.Renewed.class);
+        }
+    }
+
+    /** An administrator's transaction, for instance: attempts need the sequence, and use the connection of the held locks. */
+    @ParameterizedTest
+    @EnumSource(names = {"POSTGRESQL", "MARIADB"})
+    void sequenceIsLockedByHand_longerThanALease_heldLocksAreKept(SharedDb shared) throws Exception {
+        Duration lease = Duration.ofSeconds(3);
+        LockClientOptions options = LockClientOptions.builder()
+                .requestTimeout(Duration.ofSeconds(1))
+                .lockOptions(LockOptions.builder().lease(lease).build())
+                .build();
+        try (HikariDataSource pool = shared.db().pool(config -> {});
+                LockClient client = builder(pool).options(options).build();
+                BystanderLocks bystanders = BystanderLocks.hold(client, 10, lease);
+                Connection byHand = shared.db().connect();
+                Statement statement = byHand.createStatement()) {
+            byHand.setAutoCommit(false);
+            statement.execute(
+                    shared == SharedDb.POSTGRESQL
+                            ? "ALTER SEQUENCE " + table.text() + "_token INCREMENT BY 1"
+                            : "LOCK TABLES " + table.text() + "_token WRITE");
+            List<CompletableFuture<Lease>> waiting = new ArrayList<>();
+            for (int i = 0; i < 30; i++) {
+                waiting.add(client.lock("new/" + i).acquireAsync(Duration.ofMinutes(1)));
+            }
+            Thread.sleep(lease.multipliedBy(2).toMillis());
+            bystanders.assertHeld();
+            assertThat(waiting).noneMatch(CompletableFuture::isDone);
+
+            statement.execute(shared == SharedDb.POSTGRESQL ? "ROLLBACK" : "UNLOCK TABLES");
+            for (CompletableFuture<Lease> each : waiting) {
+                each.get(1, TimeUnit.MINUTES).close();
+            }
+            bystanders.assertHeld();
         }
     }
 

@@ -99,15 +99,22 @@ final class MariaDbSessionStatements extends SessionStatements {
         statement.setString(3, name(key.turn()));
     }
 
+    /**
+     * {@code lock_wait_timeout} ends an attempt that waits for the sequence, which somebody may have locked, since all locks of the
+     * session are renewed after it.
+     */
     @Override
     public SqlWork<?> outlast(Connection connection, long leaseMillis, boolean first) throws SQLException {
         String keep = first
-                ? "@holdfast_wait = @@session.wait_timeout, @holdfast_read_only = @@session.tx_read_only, "
+                ? "@holdfast_wait = @@session.wait_timeout, @holdfast_lock_wait = @@session.lock_wait_timeout, "
+                        + "SESSION lock_wait_timeout = 1, @holdfast_read_only = @@session.tx_read_only, "
                         + "SESSION tx_read_only = @@global.tx_read_only, "
                 : "";
         Schema.execute(connection, "SET " + keep + "SESSION wait_timeout = " + (seconds(leaseMillis) + 1));
         return own -> Schema.execute(
-                own, "SET SESSION wait_timeout = @holdfast_wait, SESSION tx_read_only = @holdfast_read_only");
+                own,
+                "SET SESSION wait_timeout = @holdfast_wait, SESSION lock_wait_timeout = @holdfast_lock_wait,"
+                        + " SESSION tx_read_only = @holdfast_read_only");
     }
 
     @Override

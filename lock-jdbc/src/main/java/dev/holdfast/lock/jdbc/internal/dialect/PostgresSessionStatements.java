@@ -19,6 +19,9 @@ import java.util.Map;
  * <p>A statement that waits has a snapshot, which holds vacuum back until the statement ends; {@code lock_timeout} ends it.
  */
 final class PostgresSessionStatements extends SessionStatements {
+    /** How long an attempt waits for the sequence. */
+    private static final int MAX_DRAW_MILLIS = 500;
+
     private static final String BOUNDED = "WITH bounded AS MATERIALIZED (SELECT pg_catalog.set_config('lock_timeout', "
             + PostgresSql.TEXT + ", true) AS value)";
     private static final String KEY =
@@ -30,7 +33,7 @@ final class PostgresSessionStatements extends SessionStatements {
     private static final String SETTINGS = PostgresSql.named("""
             SELECT name, setting FROM pg_catalog.pg_settings WHERE name {=} 'idle_session_timeout'
               OR name {=} 'tcp_keepalives_idle' OR name {=} 'tcp_keepalives_interval' OR name {=} 'tcp_keepalives_count'
-              OR name {=} 'tcp_user_timeout' OR name {=} 'synchronous_commit' OR name {=} 'default_transaction_read_only'""");
+              OR name {=} 'tcp_user_timeout' OR name {=} 'lock_timeout' OR name {=} 'synchronous_commit' OR name {=} 'default_transaction_read_only'""");
 
     private final DatabaseDialect dialect;
     private final TableName table;
@@ -116,7 +119,8 @@ final class PostgresSessionStatements extends SessionStatements {
 
     /**
      * TCP ends a connection whose client has vanished, {@code idle_session_timeout} (version 14) one whose client is frozen.
-     * Neither may happen within a lease, so administrators' shorter limits are overridden.
+     * Neither may happen within a lease, so administrators' shorter limits are overridden. {@code lock_timeout} ends an attempt that
+     * waits for the sequence, which somebody may have locked, since all locks of the session are renewed after it.
      */
     @Override
     public SqlWork<?> outlast(Connection connection, long leaseMillis, boolean first) throws SQLException {
@@ -135,6 +139,7 @@ final class PostgresSessionStatements extends SessionStatements {
         }
         String commit = before.getOrDefault("synchronous_commit", "on");
         wanted.put("synchronous_commit", commit.equals("off") || commit.equals("local") ? "on" : commit);
+        wanted.replace("lock_timeout", Integer.toString(MAX_DRAW_MILLIS));
         wanted.replace("idle_session_timeout", Long.toString(leaseMillis + 1_000));
         wanted.replace("tcp_keepalives_idle", Long.toString(Math.min(seconds, 32_767)));
         wanted.replace("tcp_keepalives_interval", Long.toString(Math.min(Math.max(1, seconds / 3), 32_767)));

@@ -9,6 +9,7 @@ import java.util.OptionalLong;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -22,6 +23,8 @@ import org.jspecify.annotations.Nullable;
  * them all because of one slow answer; and after that time their claims have ended in any case. Thread-safe.
  */
 final class HoldingSession {
+    private static final long BETWEEN_LOOKS_NANOS = 1_000_000;
+
     private final LockSession session;
     private final Consumer<HoldingSession> onEnd;
     private final ReentrantLock turn = new ReentrantLock();
@@ -93,9 +96,22 @@ final class HoldingSession {
         });
     }
 
-    /** One round trip, which confirms all locks of this session. */
+    /**
+     * Confirms all locks of this session: by one round trip, unless a statement that another thread has sent since is answered
+     * first. So a crowd of attempts on the same session does not delay it.
+     */
     void beat(long deadlineNanos) throws SQLException {
-        run(deadlineNanos, null, () -> {
+        long calledNanos = System.nanoTime();
+        while (!turn.tryLock()) {
+            if (answeredNanos - calledNanos >= 0) {
+                return;
+            }
+            if (System.nanoTime() - deadlineNanos >= 0) {
+                throw unanswered();
+            }
+            LockSupport.parkNanos(BETWEEN_LOOKS_NANOS);
+        }
+        inTurn(deadlineNanos, null, () -> {
             session.heartbeat();
             return true;
         });
@@ -103,6 +119,12 @@ final class HoldingSession {
 
     private <T> T run(long deadlineNanos, @Nullable SessionKey acquiring, Statement<T> statement) throws SQLException {
         enter(deadlineNanos);
+        return inTurn(deadlineNanos, acquiring, statement);
+    }
+
+    /** Runs it in this thread's turn, and ends that. */
+    private <T> T inTurn(long deadlineNanos, @Nullable SessionKey acquiring, Statement<T> statement)
+            throws SQLException {
         try {
             String reason = ended();
             if (reason != null) {
@@ -128,6 +150,7 @@ final class HoldingSession {
         if (ended() != null) {
             return;
         }
+        long sentNanos = System.nanoTime();
         try {
             if (JdbcFailure.isTimeOut(failure)
                     || JdbcFailure.of(failure) == JdbcFailure.READ_ONLY // after a failover another server has the locks
@@ -135,8 +158,10 @@ final class HoldingSession {
                 end("its session has ended: " + failure.getMessage());
             } else if (acquiring != null && !held.containsKey(acquiring.lock())) {
                 session.unlockIfHeld(acquiring.lock());
+                answeredNanos = sentNanos;
             } else {
                 session.heartbeat();
+                answeredNanos = sentNanos;
             }
         } catch (SQLException | RuntimeException e) {
             end("its session has ended: " + failure.getMessage());
@@ -151,8 +176,12 @@ final class HoldingSession {
             Thread.currentThread().interrupt();
         }
         if (!entered) {
-            throw new SQLException("an earlier request on the same session has not been answered yet", "08000");
+            throw unanswered();
         }
+    }
+
+    private static SQLException unanswered() {
+        return new SQLException("an earlier request on the same session has not been answered yet", "08000");
     }
 
     /** Ends the session with all its locks; reports that first, since a pool may log the end of a connection, and the log may block. */
