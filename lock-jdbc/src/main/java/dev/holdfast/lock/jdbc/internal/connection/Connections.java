@@ -189,12 +189,12 @@ public final class Connections implements AutoCloseable {
      * is behind a wrapper, logs anything.
      */
     public void end(Connection connection) {
-        abort(connection);
-        if (pool != null) {
-            if (canEvict(connection)) {
-                pool.evictConnection(connection);
-                return;
-            }
+        boolean aborted = abort(connection);
+        if (pool != null && canEvict(connection)) {
+            pool.evictConnection(connection);
+            return;
+        }
+        if (pool != null && aborted) { // else a statement could wait for a silent server
             showItsEnd(pool, connection);
         }
         try {
@@ -224,12 +224,14 @@ public final class Connections implements AutoCloseable {
         return pool != null && connection.getClass().getName().startsWith("com.zaxxer.hikari");
     }
 
-    /** Aborts a connection that another thread uses. */
-    public static void abort(Connection connection) {
+    /** Aborts a connection that another thread uses; false if that failed. */
+    public static boolean abort(Connection connection) {
         try {
             connection.abort(Runnable::run);
+            return true;
         } catch (SQLException | RuntimeException e) {
             // It has ended already. Its pool may log that, and the log may throw.
+            return false;
         }
     }
 

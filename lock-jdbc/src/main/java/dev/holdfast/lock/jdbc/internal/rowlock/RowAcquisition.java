@@ -252,6 +252,12 @@ final class RowAcquisition {
         }
     }
 
+    /** Whether it is held by a connection that was closed under it. Sends nothing, and does not wait. */
+    boolean hasClosedConnection() {
+        RowSession mine = session;
+        return state == State.HELD && mine != null && mine.isClosed();
+    }
+
     /**
      * Ends this hold if its connection was closed under it: some pools take back connections that were out for long. Does
      * not wait.
@@ -260,7 +266,7 @@ final class RowAcquisition {
      */
     @Nullable Grant endIfClosed() {
         RowSession mine = session;
-        if (state != State.HELD || mine == null || !mine.isClosed() || !turn.tryLock()) {
+        if (!hasClosedConnection() || !turn.tryLock()) {
             return null;
         }
         try {

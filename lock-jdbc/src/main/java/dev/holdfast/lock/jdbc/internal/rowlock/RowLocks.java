@@ -79,13 +79,18 @@ final class RowLocks implements AutoCloseable {
         this.listener = listener;
     }
 
-    /** While there are holds, looks whether their connections were closed: without a request, more often than renewals come. */
+    /**
+     * While there are holds, looks whether their connections were closed: without a request, more often than renewals come. Another
+     * thread reports it, since a pool may log the end of a connection, and the log may block.
+     */
     private void watch() {
         if (watching.compareAndSet(false, true)) {
             CompletableFuture.delayedExecutor(WATCH_MILLIS, TimeUnit.MILLISECONDS, this::onOurThread)
                     .execute(() -> {
                         watching.set(false);
-                        holds.values().forEach(this::reportIfClosed);
+                        holds.values().stream()
+                                .filter(RowAcquisition::hasClosedConnection)
+                                .forEach(hold -> onOurThread(() -> reportIfClosed(hold)));
                         if (!holds.isEmpty() && !closed) {
                             watch();
                         }
