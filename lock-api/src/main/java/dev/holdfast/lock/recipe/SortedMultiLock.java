@@ -58,7 +58,7 @@ final class SortedMultiLock implements MultiLock {
     @Override
     public MultiLease acquire(Duration timeout) throws InterruptedException {
         Deadline deadline = new Deadline(timeout);
-        return all(lock -> lock.acquire(deadline.requireLeft()));
+        return all(lock -> lock.acquire(deadline.leftFor(lock)));
     }
 
     @Override
@@ -73,14 +73,15 @@ final class SortedMultiLock implements MultiLock {
     @Override
     public Optional<MultiLease> tryAcquire(Duration timeout) throws InterruptedException {
         Deadline deadline = new Deadline(timeout);
-        return Optional.ofNullable(allOrNull(lock ->
-                deadline.isOver() ? null : lock.tryAcquire(deadline.left()).orElse(null)));
+        return Optional.ofNullable(allOrNull(lock -> deadline.isOverFor(lock)
+                ? null
+                : lock.tryAcquire(deadline.left()).orElse(null)));
     }
 
     @Override
     public CompletableFuture<MultiLease> acquireAsync(Duration timeout) {
         Deadline deadline = new Deadline(timeout);
-        return new AsyncAcquisition(lock -> lock.acquireAsync(deadline.requireLeft())).start();
+        return new AsyncAcquisition(lock -> lock.acquireAsync(deadline.leftFor(lock))).start();
     }
 
     @Override
@@ -195,8 +196,6 @@ final class SortedMultiLock implements MultiLock {
     private final class Deadline {
         private final long startNanos = nanos.getAsLong();
         private final Duration timeout;
-        /** Whether a lock was requested; locks are requested one after the other. */
-        private volatile boolean begun;
 
         Deadline(Duration timeout) {
             if (timeout.isNegative()) {
@@ -207,17 +206,16 @@ final class SortedMultiLock implements MultiLock {
         }
 
         /**
-         * Whether no time is left for a further lock. A store that answers slowly would otherwise take a request time-out for each
-         * of them. The first lock is requested in any case, and so are all of them if the timeout is zero.
+         * Whether no time is left for this lock. A store that answers slowly would otherwise take a request time-out for each of the
+         * locks. The first lock is requested in any case, and so are all of them if the timeout is zero.
          */
-        boolean isOver() {
-            boolean first = !begun;
-            begun = true;
-            return !first && !timeout.isZero() && left().isZero();
+        boolean isOverFor(DistributedLock lock) {
+            return lock != locks.get(0) && !timeout.isZero() && left().isZero();
         }
 
-        Duration requireLeft() {
-            if (isOver()) {
+        /** Fails if no time is left for this lock. */
+        Duration leftFor(DistributedLock lock) {
+            if (isOverFor(lock)) {
                 throw new LockTimeoutException("lockAll" + names + ": the time was over before all locks were acquired;"
                         + " wait longer, or ask for fewer of them at once");
             }

@@ -82,8 +82,8 @@ final class AbandonmentLimit {
             Runnable answered = () -> {
                 if (done.compareAndSet(false, true)) {
                     inFlight.decrementAndGet();
-                    lines.computeIfPresent(name, (key, line) -> --line.unanswered == 0 ? null : line);
                     sendNext();
+                    lines.computeIfPresent(name, (key, line) -> --line.unanswered == 0 ? null : line);
                 }
             };
             try {

@@ -8,9 +8,10 @@ import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.spi.support.BackgroundLog;
 
 /**
- * Warns about a thread that waits for its own hold: for a lease that it acquired and that is still open, or asynchronously for
- * its own {@code lock} hold. So does a callback of an election that waits for the lock of that election. This is not always an error, since another thread may close the lease, and an asynchronous caller
- * need not wait. If it was meant as a re-entry, however, the thread would wait without any message. Logged once for each hold,
+ * Warns about a thread that waits for its own hold: for a lease that it acquired and that is still open, asynchronously for its
+ * own {@code lock} hold, or in a callback of an election for the lock of that election. This is not always an error, since another
+ * thread may close the lease, and an asynchronous caller need not wait. If it was meant as a re-entry, however, the thread would
+ * wait without any message. Logged once for each hold,
  * however many waiters it has. Asynchronous callers behind an asynchronous lease are left out: a thread that requests many, such
  * as an event loop, waits for none.
  */
