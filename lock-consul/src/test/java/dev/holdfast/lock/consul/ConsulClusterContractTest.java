@@ -8,7 +8,6 @@ import org.junit.jupiter.api.Tag;
 
 @DisplayName("A lock on three Consul servers")
 @Tag(LockContract.VARIANT)
-@Tag(LockContract.SAME_PROTOCOL)
 final class ConsulClusterContractTest extends LockContract {
     @Override
     protected LockFixture startFixture() throws IOException, InterruptedException {

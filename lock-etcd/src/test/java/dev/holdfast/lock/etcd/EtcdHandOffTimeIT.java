@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.etcd.ChildProcesses.Child;
 import dev.holdfast.lock.etcd.internal.client.EtcdChild.Turn;
-import dev.holdfast.lock.testkit.support.TestSize;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -32,15 +31,14 @@ final class EtcdHandOffTimeIT {
     private static final int ROUNDS = 30;
     private static final int WARM_UP_ROUNDS = 2;
     private static final int MIN_ROUNDS = WARM_UP_ROUNDS + 3;
-    /** Every day it is twice as much, so that few rounds are enough beside the tests of other modules. */
-    private static final double LIMIT = TestSize.of(6, 3);
+    private static final double LIMIT = 3;
 
     private record Ratios(double handOff, double fromAcknowledgement, double pair) {}
 
     @Test
     @DisplayName(
-            "Between two processes, a hand-off takes no longer than a few raw transactions, and so does a pair alone")
-    void handOffAndPair_takeFewRawTransactions(@TempDir Path folder) throws Exception {
+            "Between two processes, a hand-off takes no longer than three raw transactions, and so does a pair alone")
+    void handOffAndPair_takeThreeRawTransactionsAtMost(@TempDir Path folder) throws Exception {
         try (EtcdFixture fixture = EtcdFixture.single();
                 ChildProcesses children = new ChildProcesses(folder)) {
             String uri = "etcd://" + fixture.server().hostsAndPorts();

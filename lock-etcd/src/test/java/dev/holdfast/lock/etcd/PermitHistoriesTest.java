@@ -46,14 +46,14 @@ final class PermitHistoriesTest {
     @ValueSource(booleans = {false, true})
     void histories_withALongQueue(boolean changes) {
         int grants = 0;
-        for (int seed = 0; seed < HISTORIES / 20; seed++) {
+        // A limit that changes needs more of them: what is repeated after a pause comes sooner or later, by the
+        // machine's clock.
+        for (int seed = 0; seed < HISTORIES / (changes ? 10 : 20); seed++) {
             PermitHistory history = PermitHistory.ofMany(2, seed, changes);
             history.run();
             assertThat(history.violations()).as("seed %d", seed).isEmpty();
             grants += history.grants();
         }
-        // About half of it with a limit that changes: what is repeated after a pause comes sooner or later, by the
-        // machine's clock.
-        assertThat(grants).isGreaterThan(changes ? HISTORIES / 4 : HISTORIES);
+        assertThat(grants).isGreaterThan(changes ? HISTORIES / 2 : HISTORIES);
     }
 }

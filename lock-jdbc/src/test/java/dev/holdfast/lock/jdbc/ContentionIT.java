@@ -24,7 +24,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 final class ContentionIT {
     private static final int PROCESSES = TestSize.of(4, 8);
     private static final boolean FULL = Integer.getInteger("holdfast.jdbc.attempts") != null;
-    private static final int ATTEMPTS = Integer.getInteger("holdfast.jdbc.attempts", 400);
+    private static final int ATTEMPTS = Integer.getInteger("holdfast.jdbc.attempts", TestSize.of(400, 800));
 
     private record Hold(long token, long from, long to) {}
 

@@ -5,7 +5,6 @@ import dev.holdfast.lock.testkit.fixture.LockFixture;
 import org.junit.jupiter.api.Tag;
 
 @Tag(LockContract.VARIANT)
-@Tag(LockContract.SAME_PROTOCOL)
 final class RedisPollingContractTest extends LockContract {
     @Override
     protected LockFixture startFixture() throws Exception {

@@ -7,6 +7,7 @@ import org.junit.jupiter.api.Tag;
 
 @Tag(LockContract.VARIANT)
 @Tag(LockContract.SAME_PROTOCOL)
+@Tag(LockContract.SAME_CLIENT)
 final class RedisSentinelContractTest extends LockContract {
     @Override
     protected LockFixture startFixture() throws Exception {

@@ -6,6 +6,7 @@ import org.junit.jupiter.api.Tag;
 
 @Tag(LockContract.VARIANT)
 @Tag(LockContract.SAME_PROTOCOL)
+@Tag(LockContract.SAME_CLIENT)
 final class RedisTlsContractTest extends LockContract {
     @Override
     protected LockFixture startFixture() throws Exception {

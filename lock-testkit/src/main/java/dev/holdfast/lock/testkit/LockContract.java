@@ -65,7 +65,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
  * <p>A store that has several fixtures (a cluster next to one server, a second strategy) may mark all but one with
  * {@code @Tag(LockContract.VARIANT)}, and leave out the tests that have both tags, {@value #VARIANT} and
  * {@value #ONCE_A_STORE}, in everyday runs. Those that send the same requests as another fixture are {@value #SAME_PROTOCOL}
- * as well, and leave out what is {@value #ONCE_A_PROTOCOL}.
+ * as well, and leave out what is {@value #ONCE_A_PROTOCOL}; of these, those that use the same client library and version of the
+ * servers are {@value #SAME_CLIENT}, and leave out what is {@value #ONCE_A_CLIENT}.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @TestClassOrder(ClassOrderer.OrderAnnotation.class)
@@ -82,6 +83,12 @@ public abstract class LockContract {
 
     /** Marks the groups whose outcome is decided by the requests that a backend sends, however many servers there are. */
     public static final String ONCE_A_PROTOCOL = "once-a-protocol";
+
+    /** Marks a variant of {@link #SAME_PROTOCOL} that also uses the same client library and version of the servers. */
+    public static final String SAME_CLIENT = "same-client";
+
+    /** Marks the groups that a client library or a version of the servers may break, but not a number of servers or TLS. */
+    public static final String ONCE_A_CLIENT = "once-a-client";
 
     private final ContractContext context = new ContractContext(this::startFixture);
 
@@ -124,7 +131,7 @@ public abstract class LockContract {
     @Nested
     @Order(2)
     @DisplayName("A backend's fencing token")
-    @Tag(ONCE_A_PROTOCOL)
+    @Tag(ONCE_A_CLIENT)
     class BackendTokens extends BackendTokensContract {
         BackendTokens() {
             super(context());
@@ -145,7 +152,7 @@ public abstract class LockContract {
     @Nested
     @Order(4)
     @DisplayName("A backend's renewal")
-    @Tag(ONCE_A_PROTOCOL)
+    @Tag(ONCE_A_CLIENT)
     class BackendRenewals extends BackendRenewalsContract {
         BackendRenewals() {
             super(context());
@@ -156,7 +163,7 @@ public abstract class LockContract {
     @Nested
     @Order(5)
     @DisplayName("A backend's abandonment")
-    @Tag(ONCE_A_PROTOCOL)
+    @Tag(ONCE_A_CLIENT)
     class BackendAbandonments extends BackendAbandonmentsContract {
         BackendAbandonments() {
             super(context());
@@ -167,7 +174,7 @@ public abstract class LockContract {
     @Nested
     @Order(6)
     @DisplayName("A backend's queue")
-    @Tag(ONCE_A_PROTOCOL)
+    @Tag(ONCE_A_CLIENT)
     class BackendQueues extends BackendQueuesContract {
         BackendQueues() {
             super(context());
@@ -189,7 +196,7 @@ public abstract class LockContract {
     @Nested
     @Order(7)
     @DisplayName("A backend's lock name")
-    @Tag(ONCE_A_PROTOCOL)
+    @Tag(ONCE_A_CLIENT)
     class BackendNames extends BackendNamesContract {
         BackendNames() {
             super(context());
@@ -200,7 +207,7 @@ public abstract class LockContract {
     @Nested
     @Order(8)
     @DisplayName("A backend's holder")
-    @Tag(ONCE_A_PROTOCOL)
+    @Tag(ONCE_A_CLIENT)
     class BackendHolders extends BackendHoldersContract {
         BackendHolders() {
             super(context());
@@ -211,7 +218,7 @@ public abstract class LockContract {
     @Nested
     @Order(8)
     @DisplayName("A backend's listing")
-    @Tag(ONCE_A_PROTOCOL)
+    @Tag(ONCE_A_CLIENT)
     class BackendListings extends BackendListingsContract {
         BackendListings() {
             super(context());
@@ -222,7 +229,7 @@ public abstract class LockContract {
     @Nested
     @Order(8)
     @DisplayName("A backend's share")
-    @Tag(ONCE_A_PROTOCOL)
+    @Tag(ONCE_A_CLIENT)
     class BackendShares extends BackendSharesContract {
         BackendShares() {
             super(context());
@@ -233,7 +240,7 @@ public abstract class LockContract {
     @Nested
     @Order(8)
     @DisplayName("A backend's permit")
-    @Tag(ONCE_A_PROTOCOL)
+    @Tag(ONCE_A_CLIENT)
     class BackendPermits extends BackendPermitsContract {
         BackendPermits() {
             super(context());
@@ -265,7 +272,7 @@ public abstract class LockContract {
     @Nested
     @Order(11)
     @DisplayName("Waiting")
-    @Tag(ONCE_A_PROTOCOL)
+    @Tag(ONCE_A_CLIENT)
     class Waiting extends WaitingContract {
         Waiting() {
             super(context());
@@ -276,7 +283,7 @@ public abstract class LockContract {
     @Nested
     @Order(12)
     @DisplayName("An interrupt")
-    @Tag(ONCE_A_PROTOCOL)
+    @Tag(ONCE_A_CLIENT)
     class Interrupt extends InterruptContract {
         Interrupt() {
             super(context());
@@ -331,7 +338,7 @@ public abstract class LockContract {
     @Nested
     @Order(17)
     @DisplayName("A fencing token")
-    @Tag(ONCE_A_PROTOCOL)
+    @Tag(ONCE_A_CLIENT)
     class Fencing extends FencingContract {
         Fencing() {
             super(context());
@@ -419,7 +426,7 @@ public abstract class LockContract {
     @Nested
     @Order(25)
     @DisplayName("Bad input")
-    @Tag(ONCE_A_PROTOCOL)
+    @Tag(ONCE_A_CLIENT)
     class BadInput extends BadInputContract {
         BadInput() {
             super(context());

@@ -6,6 +6,7 @@ import org.junit.jupiter.api.Tag;
 
 @Tag(LockContract.VARIANT)
 @Tag(LockContract.SAME_PROTOCOL)
+@Tag(LockContract.SAME_CLIENT)
 final class ZooKeeperSingleContractTest extends LockContract {
 
     @Override
