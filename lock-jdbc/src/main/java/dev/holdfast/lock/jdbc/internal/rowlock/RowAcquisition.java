@@ -16,6 +16,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -262,21 +263,26 @@ final class RowAcquisition {
      * Ends this hold if its connection was closed under it: some pools take back connections that were out for long. Does
      * not wait.
      *
-     * @return the grant that has ended, or null
+     * @param report receives the grant that has ended, before the connection is ended: a pool may log that, and the log may block
      */
-    @Nullable Grant endIfClosed() {
+    void endIfClosed(Consumer<Grant> report) {
         RowSession mine = session;
-        if (!hasClosedConnection() || !turn.tryLock()) {
-            return null;
+        if (mine == null || !hasClosedConnection() || !turn.tryLock()) {
+            return;
         }
         try {
             if (state != State.HELD || session != mine) {
-                return null;
+                return;
             }
-            drop(State.ENDED);
-            return new Grant(acquisition, token, leaseMillis, null);
+            session = null;
+            state = State.ENDED;
         } finally {
             leave();
+        }
+        try {
+            report.accept(new Grant(acquisition, token, leaseMillis, null));
+        } finally {
+            locks.sessions().drop(mine);
         }
     }
 

@@ -9,7 +9,6 @@ import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
 import dev.holdfast.lock.jdbc.internal.sql.RowStatements;
 import dev.holdfast.lock.jdbc.internal.sql.StatementBinder;
 import dev.holdfast.lock.spi.AcquisitionId;
-import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.GrantListener;
 import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.LockName;
@@ -99,11 +98,12 @@ final class RowLocks implements AutoCloseable {
     }
 
     private void reportIfClosed(RowAcquisition hold) {
-        Grant ended = hold.endIfClosed();
-        GrantListener notified = listener;
-        if (ended != null && notified != null) {
-            notified.lost(ended, LossReason.SESSION_LOST, whyClosed());
-        }
+        hold.endIfClosed(ended -> {
+            GrantListener notified = listener;
+            if (notified != null) {
+                notified.lost(ended, LossReason.SESSION_LOST, whyClosed());
+            }
+        });
     }
 
     /** Why a connection that is in use was closed. */

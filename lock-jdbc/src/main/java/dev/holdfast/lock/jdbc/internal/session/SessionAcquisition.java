@@ -132,12 +132,26 @@ final class SessionAcquisition {
             return granted();
         }
         if (request.waitMillis() > 0 && !isGivenUp() && locks.sessions().mayWait()) {
-            state = State.WAITING;
-            waited = new CompletableFuture<>();
-            locks.executor().execute(this::await);
+            startWait();
             return new AcquireResult.Busy(-1, ticket);
         }
         return new AcquireResult.Busy(-1, null);
+    }
+
+    private void startWait() {
+        state = State.WAITING;
+        waited = new CompletableFuture<>();
+        boolean started = false;
+        try {
+            locks.executor().execute(this::await);
+            started = true;
+        } finally {
+            if (!started) { // there is no memory for a thread: an abandonment must not wait for the end of this wait
+                state = State.NEW;
+                waited.complete(false);
+                locks.sessions().drop(null);
+            }
+        }
     }
 
     /**
