@@ -8,6 +8,7 @@ import com.spotify.folsom.MemcacheClientBuilder;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.support.Answers;
+import dev.holdfast.lock.spi.support.ClientThreads;
 import dev.holdfast.lock.spi.support.ConnectDiagnosis;
 import dev.holdfast.lock.spi.support.FailureTranslator;
 import dev.holdfast.lock.spi.support.Greeting;
@@ -38,12 +39,21 @@ final class OwnedClient {
 
     private final MemcacheClient<byte[]> client;
     private final EventLoopGroup loop;
+    private final ClientThreads threads;
     private final FailureTranslator failures;
+    private final Duration timeout;
 
-    private OwnedClient(MemcacheClient<byte[]> client, EventLoopGroup loop, FailureTranslator failures) {
+    private OwnedClient(
+            MemcacheClient<byte[]> client,
+            EventLoopGroup loop,
+            ClientThreads threads,
+            FailureTranslator failures,
+            Duration timeout) {
         this.client = client;
         this.loop = loop;
+        this.threads = threads;
         this.failures = failures;
+        this.timeout = timeout;
     }
 
     /**
@@ -56,7 +66,8 @@ final class OwnedClient {
     static OwnedClient connect(MemcachedUri address, Duration timeout) {
         ConnectionState link = new ConnectionState();
         FailureTranslator failures = MemcachedFailures.of(address.toString(), link);
-        EventLoopGroup loop = loop();
+        ClientThreads threads = new ClientThreads();
+        EventLoopGroup loop = loop(threads);
         @Nullable AsciiMemcacheClient<byte[]> client = null;
         long deadlineNanos = System.nanoTime() + timeout.toNanos();
         try (ConnectDiagnosis diagnosis = new ConnectDiagnosis(address.target(), VERSION, failures, deadlineNanos)) {
@@ -66,7 +77,7 @@ final class OwnedClient {
                     () -> connecting(address, timeout, link, loop),
                     link,
                     timeout.multipliedBy(2).plus(ALLOWANCE));
-            return new OwnedClient(healing, loop, failures);
+            return new OwnedClient(healing, loop, threads, failures, timeout);
         } finally {
             if (client == null) {
                 close(null, loop);
@@ -109,8 +120,8 @@ final class OwnedClient {
 
     /** Uses a class that Netty 4.1 also has, which Spring Boot 3.5 brings; 4.2 has another name for it. */
     @SuppressWarnings("deprecation")
-    private static EventLoopGroup loop() {
-        return new NioEventLoopGroup(1, new DefaultThreadFactory("holdfast-memcached", true));
+    private static EventLoopGroup loop(ClientThreads threads) {
+        return new NioEventLoopGroup(1, threads.by(new DefaultThreadFactory("holdfast-memcached", true)));
     }
 
     private static MemcacheClientBuilder<byte[]> builder(MemcachedUri address, ConnectionState link, Duration timeout) {
@@ -152,8 +163,10 @@ final class OwnedClient {
         return failures;
     }
 
+    /** Closes the client, and waits for the end of its thread, for no longer than a request may take. */
     void close() {
         close(client, loop);
+        threads.awaitEnd(timeout.toNanos());
     }
 
     private static void close(@Nullable MemcacheClient<byte[]> client, EventLoopGroup loop) {

@@ -11,26 +11,21 @@ import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.support.BackgroundLog;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
+import dev.holdfast.lock.testkit.house.House;
+import dev.holdfast.lock.testkit.house.RedeployedApplication;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.io.ByteArrayOutputStream;
-import java.io.File;
 import java.io.PrintStream;
-import java.lang.ref.WeakReference;
-import java.net.URL;
-import java.net.URLClassLoader;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
@@ -176,57 +171,11 @@ final class RedisCloseTest {
                 .collect(Collectors.toSet());
     }
 
-    /**
-     * Without what is not ours: Netty (4.2.20) registers a listener at the flight recorder for good, unless this is switched off, and
-     * Java 17 keeps the types that records compared last.
-     */
+    /** Netty shares one thread with everybody who uses it in the application, and ends it after a second. */
     @Test
-    void classLoaderOfAnApplicationThatIsTakenDown_isCollected() throws Exception {
-        System.setProperty("io.netty.jfr.enabled", "false");
-        WeakReference<ClassLoader> loader;
-        try {
-            loader = deployedAndTakenDown();
-        } finally {
-            System.clearProperty("io.netty.jfr.enabled");
-        }
-        assertThat(new ComparedLast(Thread.State.NEW)).isNotEqualTo(new ComparedLast(Thread.State.RUNNABLE));
-        Awaitility.await().atMost(Duration.ofMinutes(1)).until(() -> {
-            System.gc();
-            return loader.get() == null;
-        });
-    }
-
-    private record ComparedLast(Thread.State state) {}
-
-    /** The application, the library and its libraries are in a loader of their own, as in a servlet container. */
-    private WeakReference<ClassLoader> deployedAndTakenDown() throws Exception {
-        // The JDK's thread for delays lives as long as the process, and keeps the context loader of its first caller.
-        CompletableFuture.delayedExecutor(1, TimeUnit.MILLISECONDS).execute(() -> {});
-        List<URL> urls = new ArrayList<>();
-        String own = System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
-        for (String path : own.split(File.pathSeparator)) {
-            urls.add(Path.of(path).toUri().toURL());
-        }
-        try (URLClassLoader application =
-                new URLClassLoader("application", urls.toArray(URL[]::new), ClassLoader.getPlatformClassLoader())) {
-            Consumer<String> program = loaded(application);
-            List<Throwable> failures = new CopyOnWriteArrayList<>();
-            Thread thread = new Thread(() -> program.accept(uri()));
-            thread.setContextClassLoader(application);
-            thread.setUncaughtExceptionHandler((ended, failure) -> failures.add(failure));
-            thread.start();
-            thread.join();
-            assertThat(failures).isEmpty();
-            return new WeakReference<>(application);
-        }
-    }
-
-    @SuppressWarnings("unchecked")
-    private static Consumer<String> loaded(ClassLoader application) throws ReflectiveOperationException {
-        return (Consumer<String>) application
-                .loadClass(RedeployedProgram.class.getName())
-                .getDeclaredConstructor()
-                .newInstance();
+    @House("process:redeployment")
+    void applicationIsTakenDown_itsLoaderIsCollected() throws Exception {
+        RedeployedApplication.assertLeavesNothing(uri(), "globalEventExecutor");
     }
 
     @Test

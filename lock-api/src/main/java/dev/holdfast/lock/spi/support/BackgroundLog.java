@@ -1,11 +1,13 @@
 package dev.holdfast.lock.spi.support;
 
-import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -21,7 +23,10 @@ import org.slf4j.event.Level;
  */
 public final class BackgroundLog {
     private static final int MAX_WAITING = 10_000;
-    private static final long IDLE_MILLIS = 1_000;
+    private static final long IDLE_MILLIS = 10;
+
+    /** A client that is closed waits so long for the thread's end while other clients write lines. */
+    private static final long MAX_END_MILLIS = 10 * IDLE_MILLIS;
 
     private static final ThreadPoolExecutor WRITER = writer();
     private static final AtomicLong DROPPED = new AtomicLong();
@@ -151,15 +156,24 @@ public final class BackgroundLog {
     }
 
     /**
-     * Waits until the lines so far have been written; for the end of a client, and tests. An interrupt ends the wait and stays.
+     * Waits until the lines so far have been written, and the thread that wrote them has ended unless other lines follow; for the
+     * end of a client, and tests. An interrupt ends the wait and stays.
      *
      * @param timeoutMillis how long at most, in milliseconds
      */
     public static void flush(long timeoutMillis) {
-        CountDownLatch written = new CountDownLatch(1);
+        if (WRITER.getPoolSize() == 0) {
+            return;
+        }
+        CompletableFuture<Thread> written = new CompletableFuture<>();
         try {
-            WRITER.execute(written::countDown);
-            written.await(timeoutMillis, TimeUnit.MILLISECONDS);
+            WRITER.execute(() -> written.complete(Thread.currentThread()));
+            Thread thread = Answers.get(written, timeoutMillis, TimeUnit.MILLISECONDS);
+            if (thread != Thread.currentThread()) {
+                thread.join(Math.min(timeoutMillis, MAX_END_MILLIS));
+            }
+        } catch (TimeoutException | ExecutionException slow) {
+            return; // the log blocks
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (RejectedExecutionException | OutOfMemoryError notNow) {

@@ -1,5 +1,7 @@
 package dev.holdfast.lock.consul.internal.http;
 
+import dev.holdfast.lock.spi.support.ClientThreads;
+import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -16,31 +18,41 @@ import org.jspecify.annotations.Nullable;
 /**
  * Two of the JDK's HTTP clients, each with its own connections: an agent refuses new connections above its limit, so
  * renewals keep one to themselves. They share at most two daemon threads for callbacks, which end when idle, and have a
- * selector thread each. Since Java 21 {@link #close} ends the selector threads; before, they end when the clients are
- * garbage collected.
+ * selector thread each. Since Java 21 {@link #close} ends the selector threads; before, they end when the clients have been
+ * garbage collected, and keep the application's class loader until then.
  */
 public final class OwnHttpClient {
     private static final int THREADS = 2;
 
+    private final ClientThreads threads = new ClientThreads();
+    private final Duration timeout;
     private final ThreadPoolExecutor executor;
     private final HttpClient client;
     private final HttpClient renewals;
 
-    public OwnHttpClient(Duration connectTimeout, @Nullable SSLContext tls) {
+    /**
+     * Makes both clients.
+     *
+     * @param timeout of a connection, and of the wait for the threads' end
+     * @param tls null for plain HTTP
+     */
+    public OwnHttpClient(Duration timeout, @Nullable SSLContext tls) {
+        this.timeout = timeout;
         AtomicInteger number = new AtomicInteger();
-        executor = new ThreadPoolExecutor(THREADS, THREADS, 5, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), task -> {
-            Thread thread = new Thread(null, task, "holdfast-consul-" + number.incrementAndGet(), 0, false);
-            thread.setDaemon(true);
-            return thread;
-        });
+        executor = new ThreadPoolExecutor(
+                THREADS, THREADS, 5, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), threads.by(task -> {
+                    Thread thread = new Thread(null, task, "holdfast-consul-" + number.incrementAndGet(), 0, false);
+                    thread.setDaemon(true);
+                    return thread;
+                }));
         executor.allowCoreThreadTimeOut(true);
-        client = newClient(connectTimeout, tls);
-        renewals = newClient(connectTimeout, tls);
+        client = newClient(tls);
+        renewals = newClient(tls);
     }
 
-    private HttpClient newClient(Duration connectTimeout, @Nullable SSLContext tls) {
+    private HttpClient newClient(@Nullable SSLContext tls) {
         HttpClient.Builder builder = HttpClient.newBuilder()
-                .connectTimeout(connectTimeout)
+                .connectTimeout(timeout)
                 .executor(executor)
                 .proxy(HttpClient.Builder.NO_PROXY) // http.proxyHost of the JVM would get the token in clear text
                 .followRedirects(HttpClient.Redirect.NEVER); // a redirect would send the token to another server
@@ -55,17 +67,29 @@ public final class OwnHttpClient {
         return new ConsulConnection(client, renewals, agents, token, datacenter, this::close);
     }
 
-    /** Never blocks. */
+    /** Closes both clients, and waits for the end of the threads, for no longer than {@code timeout}. */
     public void close() {
+        long deadlineNanos = System.nanoTime() + timeout.toNanos();
         try {
             Method shutdownNow = HttpClient.class.getMethod("shutdownNow");
-            shutdownNow.invoke(client);
-            shutdownNow.invoke(renewals);
+            Method awaitTermination = HttpClient.class.getMethod("awaitTermination", Duration.class);
+            for (HttpClient each : List.of(client, renewals)) {
+                shutdownNow.invoke(each);
+            }
+            for (HttpClient each : List.of(client, renewals)) {
+                awaitTermination.invoke(each, Duration.ofNanos(Math.max(1, deadlineNanos - System.nanoTime())));
+            }
         } catch (NoSuchMethodException e) {
             // before Java 21
-        } catch (ReflectiveOperationException e) {
+        } catch (InvocationTargetException e) {
+            if (!(e.getCause() instanceof InterruptedException)) {
+                throw new IllegalStateException("the HTTP client cannot be closed", e);
+            }
+            Thread.currentThread().interrupt();
+        } catch (IllegalAccessException e) {
             throw new IllegalStateException("the HTTP client cannot be closed", e);
         }
         executor.shutdown();
+        threads.awaitEnd(deadlineNanos - System.nanoTime());
     }
 }

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.redis.internal.connection;
 
+import dev.holdfast.lock.spi.support.ClientThreads;
 import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisClient;
@@ -17,6 +18,8 @@ import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.DefaultEventLoopGroupProvider;
 import io.lettuce.core.resource.Delay;
 import io.lettuce.core.resource.EventLoopGroupProvider;
+import io.lettuce.core.resource.ThreadFactoryProvider;
+import io.netty.util.concurrent.DefaultThreadFactory;
 import java.time.Duration;
 import java.util.List;
 import java.util.Queue;
@@ -94,9 +97,10 @@ public final class OwnedConnectionFactory implements ConnectionFactory {
         });
         PatientDelay delay = new PatientDelay();
         ClientThreads made = new ClientThreads();
-        EventLoopGroupProvider threads = new DefaultEventLoopGroupProvider(1, made);
+        ThreadFactoryProvider factories = pool -> made.by(new DefaultThreadFactory(pool, true));
+        EventLoopGroupProvider threads = new DefaultEventLoopGroupProvider(1, factories);
         ClientResources resources = ClientResources.builder()
-                .threadFactoryProvider(made)
+                .threadFactoryProvider(factories)
                 .eventLoopGroupProvider(threads)
                 .commandLatencyRecorder(CommandLatencyRecorder.disabled())
                 .reconnectDelay(delay)

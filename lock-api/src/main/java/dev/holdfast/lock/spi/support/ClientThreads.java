@@ -1,29 +1,42 @@
-package dev.holdfast.lock.redis.internal.connection;
+package dev.holdfast.lock.spi.support;
 
-import io.lettuce.core.resource.ThreadFactoryProvider;
-import io.netty.util.concurrent.DefaultThreadFactory;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 
-/** Makes the threads of one Lettuce client, and waits for their end. Thread-safe. */
-final class ClientThreads implements ThreadFactoryProvider {
+/**
+ * The threads that a store's library needs for one client. When the client is closed, it waits for their end: a container that
+ * takes an application down reports threads that outlive it, and closes the class loader that they still need. Thread-safe.
+ */
+public final class ClientThreads {
     private final Set<Thread> made = ConcurrentHashMap.newKeySet();
 
-    @Override
-    public ThreadFactory getThreadFactory(String poolName) {
-        ThreadFactory factory = new DefaultThreadFactory(poolName, true);
+    /** For one client. */
+    public ClientThreads() {}
+
+    /**
+     * Returns a factory whose threads belong to this client. They have this library's class loader as their context loader.
+     *
+     * @param factory makes the threads
+     * @return the factory
+     */
+    public ThreadFactory by(ThreadFactory factory) {
         return task -> {
             Thread thread = factory.newThread(task);
             thread.setContextClassLoader(ClientThreads.class.getClassLoader());
+            made.removeIf(each -> each.getState() == Thread.State.TERMINATED);
             made.add(thread);
             return thread;
         };
     }
 
-    /** Waits until all have ended, or the time is over; returns at once on one of them. */
-    void awaitEnd(long nanos) {
+    /**
+     * Waits until all threads have ended, or the time is over. Returns at once on one of them. An interrupt ends the wait and stays.
+     *
+     * @param nanos how long at most, in nanoseconds
+     */
+    public void awaitEnd(long nanos) {
         if (made.contains(Thread.currentThread())) {
             return;
         }

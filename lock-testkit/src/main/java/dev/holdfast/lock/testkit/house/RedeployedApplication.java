@@ -1,0 +1,169 @@
+package dev.holdfast.lock.testkit.house;
+
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.testkit.support.Waits;
+import java.io.File;
+import java.io.IOException;
+import java.lang.ref.WeakReference;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.file.Path;
+import java.sql.Driver;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+
+/**
+ * An application that is deployed and taken down in a running JVM, as in a servlet container: it, the library and all that the
+ * library needs are in a class loader of their own. Not thread-safe.
+ */
+public final class RedeployedApplication {
+    private static final String FLIGHT_RECORDER = "io.netty.jfr.enabled";
+
+    private RedeployedApplication() {}
+
+    /**
+     * Connects, acquires a lock, releases it and closes the client, all in a loader of its own, and fails unless no thread of the
+     * application is alive then and its loader is collected.
+     *
+     * <p>Excluded is what is not the library's: Netty registers a listener at the flight recorder for good, unless that is switched
+     * off; the JDK keeps drivers until somebody removes them, as containers do; MySQL's driver has a thread until a method
+     * of its own ends it; Java 17 keeps types of the record that was used last.
+     *
+     * @param uri an address for {@link LockClient#connect(String)}, not null
+     * @param lateThreads beginnings of the names of threads that the store's own library ends later; before the loader is closed,
+     *     this method waits for their end
+     * @throws Exception if the application fails
+     */
+    public static void assertLeavesNothing(String uri, String... lateThreads) throws Exception {
+        String before = System.getProperty(FLIGHT_RECORDER);
+        System.setProperty(FLIGHT_RECORDER, "false");
+        WeakReference<ClassLoader> loader;
+        try {
+            loader = deployedAndTakenDown(uri, List.of(lateThreads));
+        } finally {
+            if (before == null) {
+                System.clearProperty(FLIGHT_RECORDER);
+            } else {
+                System.setProperty(FLIGHT_RECORDER, before);
+            }
+        }
+        useRecord();
+        Waits.until("the loader's collection", () -> {
+            System.gc();
+            return loader.get() == null;
+        });
+    }
+
+    /** Replaces the types of records' components that the JDK keeps, one for each of their methods, with one of its own. */
+    private static void useRecord() {
+        UsedLast used = new UsedLast(Thread.State.NEW);
+        if (used.hashCode() != used.hashCode()
+                || used.equals(new UsedLast(Thread.State.RUNNABLE))
+                || !used.toString().contains("NEW")) {
+            throw new AssertionError("a record that is wrong: " + used);
+        }
+    }
+
+    private record UsedLast(Thread.State state) {}
+
+    private static WeakReference<ClassLoader> deployedAndTakenDown(String uri, List<String> late) throws Exception {
+        // The JDK's thread for delays lives as long as the process, and keeps the context loader of its first caller.
+        CompletableFuture.delayedExecutor(1, TimeUnit.MILLISECONDS).execute(() -> {});
+        try (URLClassLoader application =
+                new URLClassLoader("application", classPath(), ClassLoader.getPlatformClassLoader())) {
+            List<Throwable> failures = new CopyOnWriteArrayList<>();
+            Thread thread = new Thread(() -> run(application, uri));
+            thread.setContextClassLoader(application);
+            thread.setUncaughtExceptionHandler((ended, failure) -> failures.add(failure));
+            thread.start();
+            thread.join();
+            for (Throwable failure : failures) {
+                throw new AssertionError("the application failed", failure);
+            }
+            List<String> alive = threadsOf(application)
+                    .filter(name -> late.stream().noneMatch(name::startsWith))
+                    .toList();
+            if (!alive.isEmpty()) {
+                throw new AssertionError("threads of the application after close(): " + alive);
+            }
+            Waits.until("the end of the threads that end later", () -> {
+                System.gc();
+                return threadsOf(application).findAny().isEmpty();
+            });
+            return new WeakReference<>(application);
+        }
+    }
+
+    private static URL[] classPath() throws IOException {
+        List<URL> urls = new ArrayList<>();
+        String own = System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
+        for (String path : own.split(File.pathSeparator)) {
+            urls.add(Path.of(path).toUri().toURL());
+        }
+        return urls.toArray(URL[]::new);
+    }
+
+    @SuppressWarnings("unchecked")
+    private static void run(ClassLoader application, String uri) {
+        try {
+            ((Consumer<String>) application
+                            .loadClass(Program.class.getName())
+                            .getDeclaredConstructor()
+                            .newInstance())
+                    .accept(uri);
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static Stream<String> threadsOf(ClassLoader application) {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getContextClassLoader() == application
+                        || thread.getClass().getClassLoader() == application)
+                .map(Thread::getName);
+    }
+
+    /** What the application does. Public, since another loader makes it. */
+    public static final class Program implements Consumer<String> {
+        /** For the other loader. */
+        public Program() {}
+
+        @Override
+        public void accept(String uri) {
+            try (LockClient locks = LockClient.connect(uri);
+                    Lease lease = locks.lock("redeployed").acquire()) {
+                if (!lease.isValid()) {
+                    throw new IllegalStateException("the lease is not valid");
+                }
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new IllegalStateException(e);
+            } finally {
+                removeDrivers();
+            }
+        }
+
+        private static void removeDrivers() {
+            try {
+                for (Driver driver : DriverManager.drivers().toList()) {
+                    DriverManager.deregisterDriver(driver);
+                }
+                Class.forName("com.mysql.cj.jdbc.AbandonedConnectionCleanupThread")
+                        .getMethod("checkedShutdown")
+                        .invoke(null);
+            } catch (ClassNotFoundException e) {
+                // MySQL's driver is not there
+            } catch (SQLException | ReflectiveOperationException e) {
+                throw new IllegalStateException(e);
+            }
+        }
+    }
+}
