@@ -1,6 +1,7 @@
 package dev.holdfast.lock.jdbc.internal.connection;
 
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialect;
+import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
 import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
 import dev.holdfast.lock.jdbc.internal.sql.SqlWork;
 import java.sql.Connection;
@@ -129,7 +130,7 @@ public final class BoundedExecutor implements AutoCloseable {
             }
             return session.run(connection, deadlineNanos, work);
         } catch (SQLException e) {
-            if (JdbcFailure.of(e) == JdbcFailure.READ_ONLY) {
+            if (DatabaseDialects.failure(e) == JdbcFailure.READ_ONLY) {
                 connections.end(connection); // after a failover, a new connection leads to another server
             }
             throw e;

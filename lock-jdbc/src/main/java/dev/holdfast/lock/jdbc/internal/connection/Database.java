@@ -109,7 +109,7 @@ public final class Database implements AutoCloseable {
         try {
             run(millisLeft(deadlineNanos), schema::probe);
         } catch (SQLException e) {
-            if (JdbcFailure.of(e) != JdbcFailure.NO_TABLE) {
+            if (DatabaseDialects.failure(e) != JdbcFailure.NO_TABLE) {
                 throw unfit(e, deadlineNanos);
             }
             requireNoOtherTable(e, deadlineNanos);
@@ -160,7 +160,7 @@ public final class Database implements AutoCloseable {
             run(millisLeft(deadlineNanos), schema::probe);
         } catch (SQLException e) {
             SQLException reason = failed == null ? e : failed;
-            if (JdbcFailure.of(e) != JdbcFailure.NO_TABLE) {
+            if (DatabaseDialects.failure(e) != JdbcFailure.NO_TABLE) {
                 throw unfit(e, deadlineNanos);
             }
             throw reason instanceof SQLTransientConnectionException || JdbcFailure.isTimeOut(reason)
@@ -171,7 +171,7 @@ public final class Database implements AutoCloseable {
 
     private RuntimeException unfit(SQLException e, long deadlineNanos) {
         String what = "lock table '" + schema.table() + "'";
-        if (JdbcFailure.of(e) != JdbcFailure.NO_PERMISSION) {
+        if (DatabaseDialects.failure(e) != JdbcFailure.NO_PERMISSION) {
             return failures.translate(what, e);
         }
         try {
@@ -240,7 +240,7 @@ public final class Database implements AutoCloseable {
             silent = false;
             return answer;
         } catch (SQLException e) {
-            silent = JdbcFailure.of(e) == JdbcFailure.UNAVAILABLE;
+            silent = DatabaseDialects.failure(e) == JdbcFailure.UNAVAILABLE;
             throw e;
         }
     }

@@ -1,6 +1,7 @@
 package dev.holdfast.lock.jdbc.internal.connection;
 
 import dev.holdfast.lock.LockClosedException;
+import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
 import dev.holdfast.lock.jdbc.internal.dialect.Schema;
 import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
 import dev.holdfast.lock.spi.support.FailureTranslator;
@@ -28,7 +29,7 @@ public final class JdbcFailureTranslator {
     /** The same, with the name of the database user for the remedy. */
     public static FailureTranslator of(Schema schema, String user) {
         String database = schema.dialect().title();
-        return new FailureTranslator(database, cause -> switch (JdbcFailure.of(cause)) {
+        return new FailureTranslator(database, cause -> switch (DatabaseDialects.failure(cause)) {
             case NO_TABLE -> new Remedy.PassThrough(schema.missing(cause));
             case NO_PERMISSION -> schema.denied(user, cause);
             case OUT_OF_RANGE -> new Remedy.PassThrough(schema.drawnBehind(cause));
@@ -41,7 +42,8 @@ public final class JdbcFailureTranslator {
             return new Remedy.PassThrough(ours);
         }
         String seen = " (" + FailureTranslator.summary(cause) + ")";
-        return switch (JdbcFailure.of(cause)) {
+        JdbcFailure failure = DatabaseDialects.failure(cause);
+        return switch (failure) {
             case NO_ACCESS ->
                 new Remedy.Configuration(
                         database + " refuses the connection" + seen,
@@ -55,8 +57,7 @@ public final class JdbcFailureTranslator {
                         "the data source was closed before the lock client; close the lock client first", cause));
             case IN_USE ->
                 new Remedy.Configuration(
-                        database + " is open in another process" + seen,
-                        "write ;AUTO_SERVER=TRUE in all processes, or use H2's server");
+                        database + " is open in another process" + seen, DatabaseDialects.remedy(failure));
             case READ_ONLY ->
                 new Remedy.Unavailable(
                         database + " accepts no writes" + seen,
@@ -68,12 +69,11 @@ public final class JdbcFailureTranslator {
             case SHARED_NAMES ->
                 new Remedy.Unavailable(
                         database + " had another statement under the name of this one" + seen,
-                        "where a proxy pools transactions, such as PgBouncer, set the driver's parameter prepareThreshold=0");
+                        DatabaseDialects.remedy(failure));
             case SETTING ->
                 new Remedy.Configuration(
                         "a setting of " + database + " or of the session forbids the statement" + seen,
-                        "set sql_safe_updates = 0, binlog_format = ROW or MIXED, or what the message names, for the pool's"
-                                + " connections");
+                        DatabaseDialects.remedy(failure));
             case CONFLICT ->
                 new Remedy.Unavailable(
                         "other transactions of " + database + " conflicted with every attempt" + seen,

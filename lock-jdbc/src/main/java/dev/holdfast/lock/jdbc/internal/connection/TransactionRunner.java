@@ -1,6 +1,7 @@
 package dev.holdfast.lock.jdbc.internal.connection;
 
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialect;
+import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
 import dev.holdfast.lock.jdbc.internal.dialect.Schema;
 import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
 import dev.holdfast.lock.jdbc.internal.sql.SqlWork;
@@ -47,7 +48,7 @@ public final class TransactionRunner {
                     connection.setNetworkTimeout(Runnable::run, millisLeft(deadlineNanos));
                     return runOnce(connection, deadlineNanos, work);
                 } catch (SQLException e) {
-                    if (JdbcFailure.of(e) != JdbcFailure.CONFLICT
+                    if (DatabaseDialects.failure(e) != JdbcFailure.CONFLICT
                             || tries >= CONFLICT_TRIES
                             || deadlineNanos - System.nanoTime() < 0) {
                         throw e;
@@ -65,7 +66,7 @@ public final class TransactionRunner {
             try {
                 return withAutoCommit(connection, work);
             } catch (SQLException e) {
-                if (JdbcFailure.of(e) != JdbcFailure.READ_ONLY || deadlineNanos - System.nanoTime() < 0) {
+                if (DatabaseDialects.failure(e) != JdbcFailure.READ_ONLY || deadlineNanos - System.nanoTime() < 0) {
                     throw e;
                 }
             }

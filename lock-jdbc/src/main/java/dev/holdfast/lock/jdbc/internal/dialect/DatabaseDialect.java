@@ -9,6 +9,7 @@ import dev.holdfast.lock.jdbc.internal.sql.RowStatements;
 import dev.holdfast.lock.jdbc.internal.sql.SessionStatements;
 import dev.holdfast.lock.jdbc.internal.sql.TableName;
 import dev.holdfast.lock.jdbc.internal.sql.Tokens;
+import dev.holdfast.lock.jdbc.internal.sql.TransactionRow;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
@@ -25,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * <p>All times are the database's own, at the time of the statement. The time of the transaction would not do: a transaction of
  * the user would freeze it, and a stale time grants a lock twice.
  */
-public abstract class DatabaseDialect {
+public abstract class DatabaseDialect implements JdbcFailure.Codes {
     private final String title;
 
     DatabaseDialect(String title) {
@@ -112,6 +113,36 @@ public abstract class DatabaseDialect {
     /** Whether the database can notify waiters, for which the table has a column {@code awaited}. */
     public boolean supportsNotifications() {
         return false;
+    }
+
+    // Failures
+
+    @Override
+    public @Nullable JdbcFailure ofCode(int code, String message) {
+        return null;
+    }
+
+    @Override
+    public boolean saysNoTls(String message) {
+        return false;
+    }
+
+    /** What to do about a failure that only this database has, or null. */
+    @Nullable String remedy(JdbcFailure failure) {
+        return null;
+    }
+
+    /** Whether the server ended the statement and kept the connection: cancelled, or longer than the statements of this user may take. */
+    public boolean isCancelled(SQLException e) {
+        return "57014".equals(e.getSQLState());
+    }
+
+    /** Whether a {@link JdbcFailure#CONFLICT} is a wait for a row that has timed out. */
+    public abstract boolean isWaitTimeOut(SQLException e);
+
+    /** Whether {@link #lockUntilCommit} found the row changed since the transaction's snapshot. A deadlock has an error code. */
+    public boolean isStale(SQLException e) {
+        return TransactionRow.SERIALIZATION.equals(e.getSQLState()) && e.getErrorCode() == 0;
     }
 
     // Expressions

@@ -2,6 +2,7 @@ package dev.holdfast.lock.jdbc.internal.dialect;
 
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.StoreFinding;
+import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
 import dev.holdfast.lock.jdbc.internal.sql.LockStatements;
 import dev.holdfast.lock.jdbc.internal.sql.RowChange;
 import dev.holdfast.lock.jdbc.internal.sql.RowStatements;
@@ -21,6 +22,7 @@ import org.jspecify.annotations.Nullable;
 /** H2. */
 final class H2Dialect extends DatabaseDialect {
     private static final String DUPLICATE_KEY = "23505";
+    private static final int WAIT_TIMED_OUT = 50200;
     private static final String READ = "SELECT COALESCE(MAX(token), 0) FROM holdfast_transaction WHERE name = ?";
     private static final String UPDATE =
             "SELECT token FROM FINAL TABLE (UPDATE holdfast_transaction SET token = token + 1 WHERE name = ?)";
@@ -84,6 +86,34 @@ final class H2Dialect extends DatabaseDialect {
     @Override
     List<StoreFinding> examine(Connection connection) {
         return List.of();
+    }
+
+    @Override
+    public @Nullable JdbcFailure ofCode(int code, String message) {
+        return switch (code) {
+            case WAIT_TIMED_OUT, 90131 -> JdbcFailure.CONFLICT;
+            case 90097 -> JdbcFailure.READ_ONLY;
+            case 42102, 42103, 42104, 42122, 90036 -> JdbcFailure.NO_TABLE;
+            case 90096 -> JdbcFailure.NO_PERMISSION;
+            case 90146 -> JdbcFailure.NO_ACCESS;
+            case 90020 -> JdbcFailure.IN_USE;
+            default -> null;
+        };
+    }
+
+    @Override
+    public @Nullable JdbcFailure ofState(String state, int code, String message) {
+        return state.equals("42S03") || state.equals("42S04") ? JdbcFailure.NO_TABLE : null;
+    }
+
+    @Override
+    @Nullable String remedy(JdbcFailure failure) {
+        return failure == JdbcFailure.IN_USE ? "write ;AUTO_SERVER=TRUE in all processes, or use H2's server" : null;
+    }
+
+    @Override
+    public boolean isWaitTimeOut(SQLException e) {
+        return e.getErrorCode() == WAIT_TIMED_OUT;
     }
 
     @Override

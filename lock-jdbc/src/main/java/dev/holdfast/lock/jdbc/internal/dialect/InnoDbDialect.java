@@ -2,6 +2,7 @@ package dev.holdfast.lock.jdbc.internal.dialect;
 
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.StoreFinding;
+import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
 import dev.holdfast.lock.jdbc.internal.sql.LockStatements;
 import dev.holdfast.lock.jdbc.internal.sql.RowStatements;
 import dev.holdfast.lock.jdbc.internal.sql.TableName;
@@ -13,6 +14,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -20,6 +22,14 @@ import org.jspecify.annotations.Nullable;
 public abstract class InnoDbDialect extends DatabaseDialect {
     /** Of MariaDB's driver. */
     private static final Pattern REPLAY = Pattern.compile("(?i)[?&]transactionReplay=true");
+
+    private static final int RECORD_CHANGED = 1020;
+    private static final int WAIT_TIMED_OUT = 1205;
+    private static final Pattern READ_ONLY = Pattern.compile("read[-_]only");
+
+    /** Of MariaDB's driver, and of MySQL's. */
+    private static final Pattern NO_TLS =
+            Pattern.compile("ssl not enabled in the server|SSL Connection required, but not provided");
 
     private static final String LOCK =
             "INSERT INTO holdfast_transaction (name, token) VALUES (?, 1) ON DUPLICATE KEY UPDATE token = token";
@@ -95,6 +105,57 @@ public abstract class InnoDbDialect extends DatabaseDialect {
     @Override
     String grantSequence(TableName table, String user) {
         return "; GRANT SELECT, INSERT ON " + table.sequence() + " TO " + user;
+    }
+
+    @Override
+    public @Nullable JdbcFailure ofCode(int code, String message) {
+        return switch (code) {
+            case RECORD_CHANGED, WAIT_TIMED_OUT, 1213, 3572 -> JdbcFailure.CONFLICT;
+            case 1792, 1836 -> JdbcFailure.READ_ONLY;
+            // The message names the option of the server that forbids the statement.
+            case 1290 -> READ_ONLY.matcher(message).find() ? JdbcFailure.READ_ONLY : JdbcFailure.SETTING;
+            case 1146, 1054 -> JdbcFailure.NO_TABLE;
+            case 1175, 1665 -> JdbcFailure.SETTING;
+            case 1690 -> JdbcFailure.OUT_OF_RANGE;
+            case 1142, 1143, 1370 -> JdbcFailure.NO_PERMISSION;
+            case 1044, 1045, 1049, 1698 -> JdbcFailure.NO_ACCESS;
+            default -> null;
+        };
+    }
+
+    @Override
+    public @Nullable JdbcFailure ofState(String state, int code, String message) {
+        return !state.equals("S1009")
+                ? null
+                : message.contains("read-only") ? JdbcFailure.READ_ONLY : JdbcFailure.UNAVAILABLE;
+    }
+
+    @Override
+    public boolean saysNoTls(String message) {
+        return NO_TLS.matcher(message).find();
+    }
+
+    @Override
+    @Nullable String remedy(JdbcFailure failure) {
+        return failure == JdbcFailure.SETTING
+                ? "set sql_safe_updates = 0, binlog_format = ROW or MIXED, or what the message names, for the pool's"
+                        + " connections"
+                : null;
+    }
+
+    @Override
+    public boolean isCancelled(SQLException e) {
+        return Set.of(1317, 1969, 3024).contains(e.getErrorCode());
+    }
+
+    @Override
+    public boolean isWaitTimeOut(SQLException e) {
+        return e.getErrorCode() == WAIT_TIMED_OUT;
+    }
+
+    @Override
+    public boolean isStale(SQLException e) {
+        return e.getErrorCode() == RECORD_CHANGED || super.isStale(e);
     }
 
     @Override

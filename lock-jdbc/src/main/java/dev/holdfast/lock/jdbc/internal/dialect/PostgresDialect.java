@@ -2,6 +2,7 @@ package dev.holdfast.lock.jdbc.internal.dialect;
 
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.StoreFinding;
+import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
 import dev.holdfast.lock.jdbc.internal.sql.LockStatements;
 import dev.holdfast.lock.jdbc.internal.sql.PostgresSql;
 import dev.holdfast.lock.jdbc.internal.sql.RowChange;
@@ -120,6 +121,37 @@ final class PostgresDialect extends DatabaseDialect {
     @Override
     public boolean supportsNotifications() {
         return true;
+    }
+
+    @Override
+    public @Nullable JdbcFailure ofState(String state, int code, String message) {
+        return switch (state) {
+            case "40P01", "55P03" -> JdbcFailure.CONFLICT;
+            case "42P01", "42703" -> JdbcFailure.NO_TABLE;
+            case "42501" -> JdbcFailure.NO_PERMISSION;
+            case "42P05", "26000" -> JdbcFailure.SHARED_NAMES;
+            case "08P01" -> message.contains("prepared statement") ? JdbcFailure.SHARED_NAMES : JdbcFailure.UNAVAILABLE;
+            // No password was given. With a code it is MySQL's or MariaDB's: too many connections.
+            case "08004" -> code == 0 ? JdbcFailure.NO_ACCESS : JdbcFailure.UNAVAILABLE;
+            default -> null;
+        };
+    }
+
+    @Override
+    public boolean saysNoTls(String message) {
+        return message.contains("server does not support SSL");
+    }
+
+    @Override
+    @Nullable String remedy(JdbcFailure failure) {
+        return failure == JdbcFailure.SHARED_NAMES
+                ? "where a proxy pools transactions, such as PgBouncer, set the driver's parameter prepareThreshold=0"
+                : null;
+    }
+
+    @Override
+    public boolean isWaitTimeOut(SQLException e) {
+        return "55P03".equals(e.getSQLState());
     }
 
     @Override

@@ -97,7 +97,7 @@ public record Schema(LockTable strategy, DatabaseDialect dialect, TableName tabl
         try {
             return number(connection, "SELECT token FROM " + table + " ORDER BY token DESC " + dialect.firstRows("1"));
         } catch (SQLException e) {
-            if (JdbcFailure.of(e) == JdbcFailure.NO_TABLE) {
+            if (JdbcFailure.of(e, dialect) == JdbcFailure.NO_TABLE) {
                 return 0;
             }
             throw e;
@@ -129,7 +129,7 @@ public record Schema(LockTable strategy, DatabaseDialect dialect, TableName tabl
         try {
             return execute(connection, "SELECT " + column + " FROM " + table + " WHERE FALSE");
         } catch (SQLException e) {
-            if (JdbcFailure.of(e) == JdbcFailure.NO_TABLE) {
+            if (JdbcFailure.of(e, dialect) == JdbcFailure.NO_TABLE) {
                 return false;
             }
             throw e;

@@ -8,6 +8,7 @@ import dev.holdfast.lock.StoreFinding;
 import dev.holdfast.lock.jdbc.internal.connection.BoundedExecutor;
 import dev.holdfast.lock.jdbc.internal.connection.Database;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialect;
+import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseExamination;
 import dev.holdfast.lock.jdbc.internal.dialect.LockTable;
 import dev.holdfast.lock.jdbc.internal.notification.PostgresWakeups;
@@ -147,7 +148,7 @@ public final class ExpiringRowBackend implements LockBackend {
                                 transaction -> watched(request.acquisition(), transaction),
                                 connection -> tryAcquire(connection, database.storable(request), deadlineNanos)));
             } catch (SQLException e) {
-                if (JdbcFailure.of(e) == JdbcFailure.CONFLICT) {
+                if (DatabaseDialects.failure(e) == JdbcFailure.CONFLICT) {
                     return called(request, ExpiryRows.busy(-1));
                 }
                 throw e;
@@ -168,7 +169,7 @@ public final class ExpiringRowBackend implements LockBackend {
             answered = true;
             return answer;
         } catch (SQLException e) {
-            answered = JdbcFailure.of(e) != JdbcFailure.UNAVAILABLE;
+            answered = DatabaseDialects.failure(e) != JdbcFailure.UNAVAILABLE;
             throw e;
         } finally {
             if (underWay.end(acquisition.owner(), answered)) {

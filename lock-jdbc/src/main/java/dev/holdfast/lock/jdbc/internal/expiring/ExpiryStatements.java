@@ -3,6 +3,7 @@ package dev.holdfast.lock.jdbc.internal.expiring;
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialect;
+import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
 import dev.holdfast.lock.jdbc.internal.sql.ExpiryRows;
 import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
 import dev.holdfast.lock.jdbc.internal.sql.LockStatements;
@@ -189,7 +190,7 @@ public final class ExpiryStatements {
                 return rows.next();
             }
         } catch (SQLException e) {
-            if (JdbcFailure.of(e) == JdbcFailure.CONFLICT) {
+            if (DatabaseDialects.failure(e) == JdbcFailure.CONFLICT) {
                 return false;
             }
             throw e;
@@ -214,7 +215,7 @@ public final class ExpiryStatements {
         try {
             return free(connection, loud, held);
         } catch (SQLException e) {
-            if (JdbcFailure.of(e) != JdbcFailure.NO_PERMISSION) {
+            if (DatabaseDialects.failure(e) != JdbcFailure.NO_PERMISSION) {
                 throw e;
             }
             notifies = false;

@@ -1,6 +1,7 @@
 package dev.holdfast.lock.jdbc.internal.expiring;
 
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialect;
+import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
 import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
 import dev.holdfast.lock.jdbc.internal.sql.RowChange;
 import dev.holdfast.lock.jdbc.internal.sql.RowOwners;
@@ -120,7 +121,7 @@ public final class RowStateRepository {
         try {
             return update(connection, changeAndNotify, row, next);
         } catch (SQLException e) {
-            if (JdbcFailure.of(e) != JdbcFailure.NO_PERMISSION) {
+            if (DatabaseDialects.failure(e) != JdbcFailure.NO_PERMISSION) {
                 throw e;
             }
             notifies = false;

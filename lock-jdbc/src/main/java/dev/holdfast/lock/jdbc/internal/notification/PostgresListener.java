@@ -1,6 +1,7 @@
 package dev.holdfast.lock.jdbc.internal.notification;
 
 import dev.holdfast.lock.jdbc.internal.connection.Connections;
+import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
 import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
 import dev.holdfast.lock.spi.support.Answers;
 import dev.holdfast.lock.spi.support.BackgroundLog;
@@ -113,7 +114,7 @@ final class PostgresListener implements AutoCloseable {
     /** Whether listening is impossible: the driver is not PostgreSQL's own, or the pool hides it. */
     private static boolean cannot(SQLException e) {
         return e.getMessage() != null && e.getMessage().contains("unwrap")
-                || JdbcFailure.of(e) == JdbcFailure.NO_ACCESS;
+                || DatabaseDialects.failure(e) == JdbcFailure.NO_ACCESS;
     }
 
     /**

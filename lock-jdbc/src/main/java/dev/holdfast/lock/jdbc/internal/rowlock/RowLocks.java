@@ -4,6 +4,7 @@ import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.jdbc.internal.connection.Database;
 import dev.holdfast.lock.jdbc.internal.connection.TransactionRunner;
+import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
 import dev.holdfast.lock.jdbc.internal.sql.ExpiryRows;
 import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
 import dev.holdfast.lock.jdbc.internal.sql.RowStatements;
@@ -141,7 +142,7 @@ final class RowLocks implements AutoCloseable {
             try {
                 return session.tryLock(name, leaseMillis, TransactionRunner.millisLeft(deadlineNanos));
             } catch (SQLException e) {
-                if (JdbcFailure.of(e) != JdbcFailure.READ_ONLY) {
+                if (DatabaseDialects.failure(e) != JdbcFailure.READ_ONLY) {
                     throw e;
                 }
             }

@@ -3,6 +3,7 @@ package dev.holdfast.lock.jdbc.internal.rowlock;
 import dev.holdfast.lock.jdbc.internal.connection.Connections;
 import dev.holdfast.lock.jdbc.internal.connection.TransactionRunner;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialect;
+import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
 import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
 import dev.holdfast.lock.jdbc.internal.sql.RowStatements;
 import java.sql.Connection;
@@ -158,7 +159,7 @@ public final class RowSession {
             seenToken = rows.wasNull() ? OptionalLong.empty() : OptionalLong.of(seen);
             return Outcome.LOCKED;
         } catch (SQLException e) {
-            if (JdbcFailure.of(e) != JdbcFailure.CONFLICT && (waiting == null || !JdbcFailure.isCancelled(e))) {
+            if (DatabaseDialects.failure(e) != JdbcFailure.CONFLICT && (waiting == null || !dialect.isCancelled(e))) {
                 throw e;
             }
             dialect.recover(connection);

@@ -1,6 +1,7 @@
 package dev.holdfast.lock.jdbc.internal.session;
 
 import dev.holdfast.lock.jdbc.internal.connection.TransactionRunner;
+import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
 import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
 import dev.holdfast.lock.jdbc.internal.sql.SessionKey;
 import java.sql.SQLException;
@@ -153,7 +154,8 @@ final class HoldingSession {
         long sentNanos = System.nanoTime();
         try {
             if (JdbcFailure.isTimeOut(failure)
-                    || JdbcFailure.of(failure) == JdbcFailure.READ_ONLY // after a failover another server has the locks
+                    || DatabaseDialects.failure(failure)
+                            == JdbcFailure.READ_ONLY // after a failover another server has the locks
                     || session.isClosed()) {
                 end("its session has ended: " + failure.getMessage());
             } else if (acquiring != null && !held.containsKey(acquiring.lock())) {

@@ -3,6 +3,7 @@ package dev.holdfast.lock.jdbc.internal.session;
 import dev.holdfast.lock.jdbc.internal.connection.Connections;
 import dev.holdfast.lock.jdbc.internal.connection.TransactionRunner;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialect;
+import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
 import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
 import dev.holdfast.lock.jdbc.internal.sql.SessionKey;
 import dev.holdfast.lock.jdbc.internal.sql.SessionStatements;
@@ -184,7 +185,7 @@ final class LockSession {
         try {
             return wait.run();
         } catch (SQLException e) {
-            if (JdbcFailure.of(e) != JdbcFailure.CONFLICT && !JdbcFailure.isCancelled(e)) {
+            if (DatabaseDialects.failure(e) != JdbcFailure.CONFLICT && !dialect.isCancelled(e)) {
                 throw e;
             }
             settle();
@@ -215,7 +216,7 @@ final class LockSession {
         try {
             heartbeat();
         } catch (SQLException e) {
-            if (!JdbcFailure.isCancelled(e)) {
+            if (!dialect.isCancelled(e)) {
                 throw e;
             }
             heartbeat();

@@ -6,7 +6,6 @@ import java.sql.SQLException;
 import java.sql.SQLInvalidAuthorizationSpecException;
 import java.sql.SQLSyntaxErrorException;
 import java.sql.SQLTransientException;
-import java.util.Set;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -26,9 +25,9 @@ public enum JdbcFailure {
     NO_TLS,
     /** The data source was closed permanently. */
     CLOSED,
-    /** Another process has the files of an H2 database. */
+    /** Another process has the files of an embedded database. */
     IN_USE,
-    /** PostgreSQL: the name of a prepared statement is that of another connection, or of none. */
+    /** The name of a prepared statement is that of another connection, or of none. */
     SHARED_NAMES,
     /** A number exceeds its type, as a token does that was drawn from a sequence behind its table. */
     OUT_OF_RANGE,
@@ -39,12 +38,17 @@ public enum JdbcFailure {
     /** Everything else: no answer, no connection, or trouble that may pass. The outcome is unknown. */
     UNAVAILABLE;
 
-    /** Of PostgreSQL's, MariaDB's and MySQL's driver; no SQL state and no code is theirs alone. */
-    private static final Pattern NO_TLS_SAID = Pattern.compile(
-            "server does not support SSL|ssl not enabled in the server|SSL Connection required, but not provided");
+    /** What a database and its driver report in a way of their own. */
+    public interface Codes {
+        /** What an error code means, or null if it is not the database's or its SQL state says more. */
+        @Nullable JdbcFailure ofCode(int code, String message);
 
-    /** MariaDB's and MySQL's code 1290 names the option of the server that forbids the statement. */
-    private static final Pattern READ_ONLY_SAID = Pattern.compile("read[-_]only");
+        /** What an SQL state means, or null if it is none of the database's own. */
+        @Nullable JdbcFailure ofState(String state, int code, String message);
+
+        /** Whether a message says that the server does not speak TLS, for which there is no SQL state and no code. */
+        boolean saysNoTls(String message);
+    }
 
     /** Of HikariCP, Tomcat, DBCP and Agroal, without a state or a code; a connection that is closed is another matter. */
     private static final Pattern CLOSED_SAID =
@@ -55,18 +59,13 @@ public enum JdbcFailure {
         return FailureTranslator.causes(failure).stream().anyMatch(SocketTimeoutException.class::isInstance);
     }
 
-    /** Whether the server ended the statement and kept the connection: cancelled, or longer than the statements of this user may take. */
-    public static boolean isCancelled(SQLException e) {
-        return "57014".equals(e.getSQLState()) || Set.of(1317, 1969, 3024).contains(e.getErrorCode());
-    }
-
     /** Looks through causes and next exceptions for the one that says most: pools wrap what the driver threw. */
-    public static JdbcFailure of(Throwable failure) {
+    public static JdbcFailure of(Throwable failure, Codes codes) {
         JdbcFailure worst = UNAVAILABLE;
         for (Throwable cause : FailureTranslator.causes(failure)) {
             SQLException next = cause instanceof SQLException e ? e : null;
             while (next != null) {
-                JdbcFailure found = ofOne(next);
+                JdbcFailure found = ofOne(next, codes);
                 worst = found == UNAVAILABLE ? worst : found;
                 next = next.getNextException() == next ? null : next.getNextException();
             }
@@ -74,36 +73,31 @@ public enum JdbcFailure {
         return worst;
     }
 
-    private static JdbcFailure ofOne(SQLException e) {
-        if (NO_TLS_SAID.matcher(String.valueOf(e.getMessage())).find()) {
+    private static JdbcFailure ofOne(SQLException e, Codes codes) {
+        String message = String.valueOf(e.getMessage());
+        if (codes.saysNoTls(message)) {
             return NO_TLS;
         }
         if (e.getSQLState() == null
                 && e.getErrorCode() == 0
-                && CLOSED_SAID.matcher(String.valueOf(e.getMessage())).find()) {
+                && CLOSED_SAID.matcher(message).find()) {
             return CLOSED;
         }
-        if (e.getErrorCode() == 1290
-                && READ_ONLY_SAID.matcher(String.valueOf(e.getMessage())).find()) {
-            return READ_ONLY;
-        }
-        JdbcFailure byCode = ofVendorCode(e.getErrorCode());
-        if (byCode != null) {
-            return byCode;
-        }
+        JdbcFailure found = codes.ofCode(e.getErrorCode(), message);
         String state = e.getSQLState() == null ? "" : e.getSQLState();
+        if (found == null) {
+            found = codes.ofState(state, e.getErrorCode(), message);
+        }
+        return found != null ? found : ofStandardState(state, e);
+    }
+
+    private static JdbcFailure ofStandardState(String state, SQLException e) {
         return switch (state) {
-            case "40001", "40P01", "55P03" -> CONFLICT;
+            case "40001" -> CONFLICT;
             case "25006" -> READ_ONLY;
-            case "S1009" -> String.valueOf(e.getMessage()).contains("read-only") ? READ_ONLY : UNAVAILABLE;
-            case "42P01", "42703", "42S02", "42S22", "42S03", "42S04", "3F000" -> NO_TABLE;
-            case "42P05", "26000" -> SHARED_NAMES;
-            case "08P01" -> String.valueOf(e.getMessage()).contains("prepared statement") ? SHARED_NAMES : UNAVAILABLE;
+            case "42S02", "42S22", "3F000" -> NO_TABLE;
             case "22003" -> OUT_OF_RANGE;
-            case "42501" -> NO_PERMISSION;
             case "3D000" -> NO_ACCESS;
-            // PostgreSQL's driver: no password was given. With a code it is MySQL's or MariaDB's: too many connections.
-            case "08004" -> e.getErrorCode() == 0 ? NO_ACCESS : UNAVAILABLE;
             default -> ofClass(state, e);
         };
     }
@@ -122,20 +116,5 @@ public enum JdbcFailure {
      */
     private static boolean isMadeHere(SQLException e) {
         return e instanceof SQLTransientException || e instanceof SQLSyntaxErrorException && e.getErrorCode() <= 0;
-    }
-
-    /** Codes of MySQL, MariaDB and H2 whose SQL state says too little. Their ranges do not meet. */
-    private static @Nullable JdbcFailure ofVendorCode(int code) {
-        return switch (code) {
-            case 1213, 1205, 1020, 3572, 50200, 90131 -> CONFLICT;
-            case 1792, 1836, 90097 -> READ_ONLY;
-            case 1146, 1054, 42102, 42103, 42104, 42122, 90036 -> NO_TABLE;
-            case 1175, 1665, 1290 -> SETTING;
-            case 1690 -> OUT_OF_RANGE;
-            case 1142, 1143, 1370, 90096 -> NO_PERMISSION;
-            case 1044, 1045, 1049, 1698, 90146 -> NO_ACCESS;
-            case 90020 -> IN_USE;
-            default -> null;
-        };
     }
 }

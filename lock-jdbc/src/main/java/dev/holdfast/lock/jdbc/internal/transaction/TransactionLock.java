@@ -10,7 +10,6 @@ import dev.holdfast.lock.jdbc.internal.dialect.Schema;
 import dev.holdfast.lock.jdbc.internal.dialect.TableCheck;
 import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
 import dev.holdfast.lock.jdbc.internal.sql.TableName;
-import dev.holdfast.lock.jdbc.internal.sql.TransactionRow;
 import dev.holdfast.lock.spi.LockName;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -42,7 +41,6 @@ import java.util.concurrent.ConcurrentHashMap;
  * all is one second.
  */
 public final class TransactionLock {
-    private static final int RECORD_CHANGED = 1020;
     private static final TableName TABLE = new TableName("holdfast_transaction");
 
     /** The addresses whose server and table were checked, and whether a proxy pools their connections. */
@@ -111,8 +109,8 @@ public final class TransactionLock {
 
     private static RuntimeException explained(String name, Duration wait, DatabaseDialect dialect, SQLException e) {
         String lock = "lock '" + LockName.printable(name) + "': ";
-        JdbcFailure failure = JdbcFailure.of(e);
-        if (failure == JdbcFailure.CONFLICT && isTimeOut(e)) {
+        JdbcFailure failure = DatabaseDialects.failure(e);
+        if (failure == JdbcFailure.CONFLICT && dialect.isWaitTimeOut(e)) {
             return new LockTimeoutException(
                     lock + "another transaction has held it for the whole wait of " + wait
                             + "; roll this transaction back, or wait longer",
@@ -130,7 +128,7 @@ public final class TransactionLock {
                             + "); run: GRANT SELECT, INSERT, UPDATE ON " + TABLE + " TO <the user>",
                     e);
         }
-        if (isStale(e)) {
+        if (dialect.isStale(e)) {
             return new LockUnavailableException(
                     lock
                             + "this transaction reads as of a time before it has the lock, and would not see what others have"
@@ -144,16 +142,5 @@ public final class TransactionLock {
                                 + "); roll it back and repeat it",
                         e)
                 : JdbcFailureTranslator.of(dialect.title()).translate("lock '" + LockName.printable(name) + "'", e);
-    }
-
-    /** PostgreSQL and {@link TransactionRow#stale} say 40001, MariaDB 1020; the code shows what InnoDB and H2 report of deadlocks. */
-    private static boolean isStale(SQLException e) {
-        return e.getErrorCode() == RECORD_CHANGED
-                || TransactionRow.SERIALIZATION.equals(e.getSQLState()) && e.getErrorCode() == 0;
-    }
-
-    /** PostgreSQL 55P03, MySQL and MariaDB 1205, H2 50200; the other conflicts are deadlocks and serialization failures. */
-    private static boolean isTimeOut(SQLException e) {
-        return "55P03".equals(e.getSQLState()) || e.getErrorCode() == 1205 || e.getErrorCode() == 50200;
     }
 }

@@ -35,7 +35,7 @@ public final class TransactionTable {
             if (missing == null) {
                 return;
             }
-            if (JdbcFailure.of(missing) != JdbcFailure.NO_TABLE) {
+            if (DatabaseDialects.failure(missing) != JdbcFailure.NO_TABLE) {
                 throw missing;
             }
             SQLException refused = null;
@@ -46,7 +46,7 @@ public final class TransactionTable {
             SQLException still = failureOf(executor, deadlineNanos, PROBE);
             if (still != null) {
                 SQLException reason = refused == null ? still : refused;
-                throw JdbcFailure.of(still) == JdbcFailure.NO_TABLE ? notCreated(dialect, reason) : still;
+                throw DatabaseDialects.failure(still) == JdbcFailure.NO_TABLE ? notCreated(dialect, reason) : still;
             }
         } catch (SQLException e) {
             throw JdbcFailureTranslator.CONNECTING.translate("table 'holdfast_transaction'", e);
@@ -54,7 +54,7 @@ public final class TransactionTable {
     }
 
     private static SQLException notCreated(DatabaseDialect dialect, SQLException cause) {
-        if (JdbcFailure.of(cause) == JdbcFailure.UNAVAILABLE) {
+        if (DatabaseDialects.failure(cause) == JdbcFailure.UNAVAILABLE) {
             return cause;
         }
         throw new LockConfigurationException(

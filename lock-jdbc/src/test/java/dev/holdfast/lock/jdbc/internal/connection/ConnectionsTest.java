@@ -7,6 +7,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import com.zaxxer.hikari.metrics.IMetricsTracker;
 import dev.holdfast.lock.jdbc.CountingDataSource;
 import dev.holdfast.lock.jdbc.SharedDb;
+import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
 import dev.holdfast.lock.jdbc.internal.dialect.Db;
 import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
 import dev.holdfast.lock.testkit.house.HostileLog;
@@ -182,7 +183,8 @@ final class ConnectionsTest {
             pool.close();
             assertThat(connections.isClosed()).isTrue();
             assertThatThrownBy(connections::requireOpen).hasMessage("the pool is closed");
-            assertThat(JdbcFailure.of(new SQLException("the pool is closed"))).isEqualTo(JdbcFailure.CLOSED);
+            assertThat(DatabaseDialects.failure(new SQLException("the pool is closed")))
+                    .isEqualTo(JdbcFailure.CLOSED);
 
             assertThat(other.poolSize()).isZero();
             assertThat(other.isClosed()).isFalse();

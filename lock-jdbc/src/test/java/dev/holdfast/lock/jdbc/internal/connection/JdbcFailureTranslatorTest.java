@@ -78,47 +78,53 @@ final class JdbcFailureTranslatorTest {
         "S1009, 0, UNAVAILABLE"
     })
     void of_codes(String state, int code, JdbcFailure failure) {
-        assertThat(JdbcFailure.of(new SQLException("said", state, code))).isEqualTo(failure);
+        assertThat(DatabaseDialects.failure(new SQLException("said", state, code)))
+                .isEqualTo(failure);
     }
 
     @Test
     void of_whatIsSaid() {
-        assertThat(JdbcFailure.of(new SQLException("Connection is read-only", "S1009")))
+        assertThat(DatabaseDialects.failure(new SQLException("Connection is read-only", "S1009")))
                 .isEqualTo(JdbcFailure.READ_ONLY);
         for (String said : new String[] {
             "The server does not support SSL.",
             "ssl not enabled in the server",
             "SSL Connection required, but not provided"
         }) {
-            assertThat(JdbcFailure.of(new SQLException(said, "08004"))).isEqualTo(JdbcFailure.NO_TLS);
+            assertThat(DatabaseDialects.failure(new SQLException(said, "08004")))
+                    .isEqualTo(JdbcFailure.NO_TLS);
         }
         for (String said : new String[] {
             "HikariDataSource HikariDataSource (x) has been closed.", "Data source is closed", "Pool closed"
         }) {
-            assertThat(JdbcFailure.of(new SQLException(said))).as(said).isEqualTo(JdbcFailure.CLOSED);
-            assertThat(JdbcFailure.of(new SQLException(said, "08003"))).isEqualTo(JdbcFailure.UNAVAILABLE);
-            assertThat(JdbcFailure.of(new SQLException(said, null, 1))).isEqualTo(JdbcFailure.UNAVAILABLE);
+            assertThat(DatabaseDialects.failure(new SQLException(said)))
+                    .as(said)
+                    .isEqualTo(JdbcFailure.CLOSED);
+            assertThat(DatabaseDialects.failure(new SQLException(said, "08003")))
+                    .isEqualTo(JdbcFailure.UNAVAILABLE);
+            assertThat(DatabaseDialects.failure(new SQLException(said, null, 1)))
+                    .isEqualTo(JdbcFailure.UNAVAILABLE);
         }
-        assertThat(JdbcFailure.of(new SQLException(
+        assertThat(DatabaseDialects.failure(new SQLException(
                         "ERROR: bind message supplies 3 parameters, but prepared statement \"S_2\" requires 5",
                         "08P01")))
                 .isEqualTo(JdbcFailure.SHARED_NAMES);
-        assertThat(JdbcFailure.of(new SQLException("pool: this connection is closed")))
+        assertThat(DatabaseDialects.failure(new SQLException("pool: this connection is closed")))
                 .isEqualTo(JdbcFailure.UNAVAILABLE);
-        assertThat(JdbcFailure.of(new SQLInvalidAuthorizationSpecException("no")))
+        assertThat(DatabaseDialects.failure(new SQLInvalidAuthorizationSpecException("no")))
                 .isEqualTo(JdbcFailure.NO_ACCESS);
-        assertThat(JdbcFailure.of(new SQLTransientException("made here", "42000", 5)))
+        assertThat(DatabaseDialects.failure(new SQLTransientException("made here", "42000", 5)))
                 .isEqualTo(JdbcFailure.UNAVAILABLE);
-        assertThat(JdbcFailure.of(new IOException())).isEqualTo(JdbcFailure.UNAVAILABLE);
+        assertThat(DatabaseDialects.failure(new IOException())).isEqualTo(JdbcFailure.UNAVAILABLE);
     }
 
     @Test
     void of_chained_theOneThatSaysSomething() {
         SQLException first = new SQLException("batch");
         first.setNextException(new SQLException("no table", "42P01"));
-        assertThat(JdbcFailure.of(new IllegalStateException(first))).isEqualTo(JdbcFailure.NO_TABLE);
+        assertThat(DatabaseDialects.failure(new IllegalStateException(first))).isEqualTo(JdbcFailure.NO_TABLE);
         SQLException known = new SQLException("no table", "42P01", new SQLException("reset", "08006"));
-        assertThat(JdbcFailure.of(known)).isEqualTo(JdbcFailure.NO_TABLE);
+        assertThat(DatabaseDialects.failure(known)).isEqualTo(JdbcFailure.NO_TABLE);
         assertThat(JdbcFailure.isTimeOut(new SQLException("x", new SocketTimeoutException())))
                 .isTrue();
         assertThat(JdbcFailure.isTimeOut(new SQLException("x", new IOException())))

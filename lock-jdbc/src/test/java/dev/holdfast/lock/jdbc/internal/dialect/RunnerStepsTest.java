@@ -162,7 +162,8 @@ final class RunnerStepsTest {
             assertThatThrownBy(() -> runner.run(connection, in(9_000), RunnerStepsTest::work))
                     .hasMessage("cannot set transaction read-write mode during recovery")
                     .hasSuppressedException(lacking)
-                    .satisfies(failure -> assertThat(JdbcFailure.of(failure)).isEqualTo(JdbcFailure.READ_ONLY));
+                    .satisfies(failure ->
+                            assertThat(DatabaseDialects.failure(failure)).isEqualTo(JdbcFailure.READ_ONLY));
             assertThat(db.events())
                     .as("is asked as ever")
                     .startsWith("1: " + WORK)

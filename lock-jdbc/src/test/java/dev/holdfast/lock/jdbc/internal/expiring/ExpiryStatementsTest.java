@@ -102,7 +102,8 @@ final class ExpiryStatementsTest {
         assertThatThrownBy(() -> free(statements, connection, release))
                 .isInstanceOf(SQLTransactionRollbackException.class)
                 .hasMessage("to be released without a notification")
-                .satisfies(failure -> assertThat(JdbcFailure.of(failure)).isEqualTo(JdbcFailure.CONFLICT));
+                .satisfies(
+                        failure -> assertThat(DatabaseDialects.failure(failure)).isEqualTo(JdbcFailure.CONFLICT));
         free(statements, connection, release);
         free(statements, connection, !release);
 

@@ -242,7 +242,8 @@ final class RowStateRepositoryTest {
         assertThatThrownBy(() -> states.change(connection, read, left, true))
                 .isInstanceOf(SQLTransactionRollbackException.class)
                 .hasMessage("to be changed without a notification")
-                .satisfies(failure -> assertThat(JdbcFailure.of(failure)).isEqualTo(JdbcFailure.CONFLICT));
+                .satisfies(
+                        failure -> assertThat(DatabaseDialects.failure(failure)).isEqualTo(JdbcFailure.CONFLICT));
         assertThat(states.change(connection, read, left, true)).isEqualTo(RowChange.DONE_AND_AWAITED);
         assertThat(db.calls(LOUD)).hasSize(2);
         assertThat(db.calls().get(2).sql()).contains("'nobody'");

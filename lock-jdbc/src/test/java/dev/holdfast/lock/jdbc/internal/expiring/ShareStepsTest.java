@@ -281,7 +281,8 @@ final class ShareStepsTest {
         assertThatThrownBy(call)
                 .isInstanceOf(SQLTransactionRollbackException.class)
                 .hasMessage("others changed the row each time")
-                .satisfies(failure -> assertThat(JdbcFailure.of(failure)).isEqualTo(JdbcFailure.CONFLICT));
+                .satisfies(
+                        failure -> assertThat(DatabaseDialects.failure(failure)).isEqualTo(JdbcFailure.CONFLICT));
         assertThat(db.calls("SET expires")).hasSize(20);
         assertThat(db.calls("SELECT COALESCE")).hasSize(20);
     }

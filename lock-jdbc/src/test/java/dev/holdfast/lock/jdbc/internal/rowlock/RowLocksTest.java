@@ -92,7 +92,8 @@ final class RowLocksTest {
         for (int i = 0; i < 2; i++) {
             assertThatThrownBy(() -> tryLock(locks))
                     .isInstanceOf(SQLException.class)
-                    .satisfies(failure -> assertThat(JdbcFailure.of(failure)).isEqualTo(JdbcFailure.READ_ONLY));
+                    .satisfies(failure ->
+                            assertThat(DatabaseDialects.failure(failure)).isEqualTo(JdbcFailure.READ_ONLY));
         }
         assertThat(db.calls("SKIP LOCKED")).as("a standby is asked as ever").hasSize(2);
 

@@ -2,6 +2,7 @@ package dev.holdfast.lock.jdbc.internal.sql;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
 import java.sql.SQLException;
 import java.sql.SQLSyntaxErrorException;
 import java.sql.SQLTransientConnectionException;
@@ -19,8 +20,8 @@ final class JdbcFailureTest {
         SQLException pool = new SQLTransientConnectionException(
                 "holdfast - Connection is not available, request timed out after 1001ms", "42000", driver);
 
-        assertThat(JdbcFailure.of(driver)).isEqualTo(JdbcFailure.UNAVAILABLE);
-        assertThat(JdbcFailure.of(pool)).isEqualTo(JdbcFailure.UNAVAILABLE);
+        assertThat(DatabaseDialects.failure(driver)).isEqualTo(JdbcFailure.UNAVAILABLE);
+        assertThat(DatabaseDialects.failure(pool)).isEqualTo(JdbcFailure.UNAVAILABLE);
     }
 
     @Test
@@ -29,16 +30,17 @@ final class JdbcFailureTest {
         SQLException server = new SQLSyntaxErrorException("You have an error in your SQL syntax", "42000", 1064);
         SQLException pool = new SQLTransientConnectionException("no connection", "42000", server);
 
-        assertThat(JdbcFailure.of(server)).isEqualTo(JdbcFailure.REFUSED);
-        assertThat(JdbcFailure.of(pool)).isEqualTo(JdbcFailure.REFUSED);
-        assertThat(JdbcFailure.of(new SQLException("syntax error", "42601"))).isEqualTo(JdbcFailure.REFUSED);
+        assertThat(DatabaseDialects.failure(server)).isEqualTo(JdbcFailure.REFUSED);
+        assertThat(DatabaseDialects.failure(pool)).isEqualTo(JdbcFailure.REFUSED);
+        assertThat(DatabaseDialects.failure(new SQLException("syntax error", "42601")))
+                .isEqualTo(JdbcFailure.REFUSED);
     }
 
     @Test
     @DisplayName("The message for a rejected user says so, through a pool as well")
     void of_refusedLogin_noAccess() {
         SQLException server = new SQLException("Access denied for user", "28000", 1045);
-        assertThat(JdbcFailure.of(new SQLTransientConnectionException("no connection", "28000", server)))
+        assertThat(DatabaseDialects.failure(new SQLTransientConnectionException("no connection", "28000", server)))
                 .isEqualTo(JdbcFailure.NO_ACCESS);
     }
 }
