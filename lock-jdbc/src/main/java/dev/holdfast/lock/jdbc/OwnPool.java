@@ -11,6 +11,7 @@ import dev.holdfast.lock.jdbc.internal.connection.JdbcAddress;
 import dev.holdfast.lock.jdbc.internal.connection.JdbcServers;
 import dev.holdfast.lock.jdbc.internal.connection.JdbcUri;
 import dev.holdfast.lock.jdbc.internal.connection.Threads;
+import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
 import dev.holdfast.lock.spi.support.ConnectDiagnosis;
 import dev.holdfast.lock.spi.support.FailureTranslator;
 import java.net.SocketTimeoutException;
@@ -19,7 +20,6 @@ import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.util.Arrays;
 import java.util.Iterator;
-import java.util.Map;
 import java.util.Properties;
 import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
@@ -30,7 +30,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,13 +40,10 @@ final class OwnPool implements AutoCloseable {
     private static final long MIN_MILLIS = 250;
     private static final int MAX_BROKEN_DRIVERS = 100;
     private static final long MAX_VALIDATION_MILLIS = 1_000;
-    private static final String SOCKET_FACTORY = "socketFactory";
-
-    private static final Pattern H2_LIMIT = Pattern.compile("(?i);\\s*NETWORK_TIMEOUT\\s*=");
 
     private static final int FIRST_REPEATS = 3;
 
-    /** The kinds of database to which this process has connected, so that their classes are loaded. */
+    /** The schemes of databases to which this process has connected, so that their classes are loaded. */
     private static final Set<String> LOADED = ConcurrentHashMap.newKeySet();
 
     private final HikariDataSource dataSource;
@@ -67,10 +63,10 @@ final class OwnPool implements AutoCloseable {
     }
 
     static OwnPool open(JdbcUri uri, long timeoutMillis, Set<String> loaded) {
-        String kind = uri.address().kind();
+        String scheme = uri.address().driver().scheme();
         boolean isLookedAt =
                 uri.embedded() || !JdbcServers.servers(uri.address()).isEmpty();
-        int repeats = isLookedAt && !loaded.contains(kind) ? FIRST_REPEATS : 0;
+        int repeats = isLookedAt && !loaded.contains(scheme) ? FIRST_REPEATS : 0;
         long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
         try (ConnectDiagnosis diagnosis = JdbcServers.diagnosis(uri.address(), deadlineNanos)) {
             OwnPool opened = repeated(diagnosis, repeats, () -> {
@@ -80,14 +76,14 @@ final class OwnPool implements AutoCloseable {
                     return connect(config(uri, source, timeoutMillis));
                 }));
             });
-            loaded.add(kind);
+            loaded.add(scheme);
             return opened;
         }
     }
 
     /** Whether the driver and the pool are not loaded yet. Loading them takes a part of the time allowed for connecting. */
     static boolean isFirst(JdbcUri uri) {
-        return !LOADED.contains(uri.address().kind());
+        return !LOADED.contains(uri.address().driver().scheme());
     }
 
     /**
@@ -153,11 +149,9 @@ final class OwnPool implements AutoCloseable {
                 return unregistered;
             }
             throw new LockConfigurationException("no JDBC driver on the class path accepts URLs of jdbc:"
-                    + address.kind() + ":, or the URL is malformed; add the database's driver and check the URL"
-                    + (address.kind().equals("mysql")
-                            ? "; MariaDB's driver takes jdbc:mariadb:, or jdbc:mysql: with the parameter "
-                                    + JdbcAddress.PERMIT_MYSQL
-                            : ""));
+                    + address.driver().scheme()
+                    + ":, or the URL is malformed; add the database's driver and check the URL"
+                    + address.driver().withoutDriver());
         }
     }
 
@@ -202,19 +196,18 @@ final class OwnPool implements AutoCloseable {
         Properties properties = address.properties();
         Set<String> given = new TreeSet<>(String.CASE_INSENSITIVE_ORDER);
         given.addAll(properties.stringPropertyNames());
-        properties(address, timeoutMillis).forEach((name, value) -> {
+        boolean remote = !JdbcServers.servers(address).isEmpty();
+        address.driver().properties(address.url(), remote, timeoutMillis).forEach((name, value) -> {
             if (!given.contains(name)) {
                 properties.setProperty(name, value);
             }
         });
-        // MariaDB's driver reads it from the URL, before the properties; MySQL's driver ignores it there.
-        String url = isPermitted(properties.remove(JdbcAddress.PERMIT_MYSQL))
-                ? address.url() + "?" + JdbcAddress.PERMIT_MYSQL + "=true"
-                : address.url();
+        String url = DatabaseDialects.withSwitches(address.url(), properties);
         Driver driver = driver(address, url);
         DriverParameters.require(address, driver, url);
-        if (!given.contains(SOCKET_FACTORY) && address.kind().equals("postgresql") && canLoad(driver)) {
-            properties.setProperty(SOCKET_FACTORY, NotificationSocketFactory.class.getName());
+        String socketFactory = address.driver().socketFactory(driver);
+        if (socketFactory != null && !given.contains(socketFactory) && canLoad(driver)) {
+            properties.setProperty(socketFactory, NotificationSocketFactory.class.getName());
         }
         return new AddressSource(driver, url, properties);
     }
@@ -222,25 +215,14 @@ final class OwnPool implements AutoCloseable {
     /** The driver loads the class itself. */
     private static boolean canLoad(Driver driver) {
         try {
-            return driver instanceof org.postgresql.Driver
-                    && Class.forName(
-                                    NotificationSocketFactory.class.getName(),
-                                    false,
-                                    driver.getClass().getClassLoader())
-                            == NotificationSocketFactory.class;
+            return Class.forName(
+                            NotificationSocketFactory.class.getName(),
+                            false,
+                            driver.getClass().getClassLoader())
+                    == NotificationSocketFactory.class;
         } catch (ClassNotFoundException | LinkageError e) {
             return false;
         }
-    }
-
-    private static boolean isPermitted(@Nullable Object permitMysql) {
-        if (permitMysql == null || permitMysql.equals("false")) {
-            return false;
-        }
-        if (permitMysql.equals("") || permitMysql.equals("true")) {
-            return true;
-        }
-        throw JdbcAddress.malformed(JdbcAddress.PERMIT_MYSQL + " is neither true nor false");
     }
 
     /** The pool's settings. */
@@ -271,35 +253,6 @@ final class OwnPool implements AutoCloseable {
         return timeoutMillis >= 2 * MAX_VALIDATION_MILLIS
                 ? timeoutMillis - MAX_VALIDATION_MILLIS
                 : Math.max(MIN_MILLIS, timeoutMillis);
-    }
-
-    /**
-     * Time-outs; and for MariaDB the option to prepare statements on the server, which other drivers do by default. H2's driver
-     * can neither abort a connection nor limit its answers later, so that a thread would wait as long as a server is silent.
-     */
-    private static Map<String, String> properties(JdbcAddress address, long timeoutMillis) {
-        String seconds = Long.toString(Math.max(1, (timeoutMillis + 999) / 1000));
-        String millis = Long.toString(timeoutMillis);
-        return switch (address.kind()) {
-            case "postgresql" ->
-                Map.of(
-                        "loginTimeout",
-                        seconds,
-                        "connectTimeout",
-                        seconds,
-                        "socketTimeout",
-                        seconds,
-                        "tcpKeepAlive",
-                        "true");
-            case "mysql" -> Map.of("connectTimeout", millis, "socketTimeout", millis);
-            case "mariadb" -> Map.of("connectTimeout", millis, "socketTimeout", millis, "useServerPrepStmts", "true");
-            case "h2" ->
-                JdbcServers.servers(address).isEmpty()
-                                || H2_LIMIT.matcher(address.url()).find()
-                        ? Map.of()
-                        : Map.of("NETWORK_TIMEOUT", millis);
-            default -> Map.of();
-        };
     }
 
     HikariDataSource dataSource() {

@@ -1,76 +1,33 @@
 package dev.holdfast.lock.jdbc.internal.connection;
 
+import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
+import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDriver;
+import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDriver.Parameters;
 import java.sql.Driver;
 import java.sql.DriverPropertyInfo;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Refuses an address with a parameter that its driver does not support, or with one that asks for TLS in vain. Drivers
  * silently ignore such a parameter, so that {@code sslmod=verify-full} would connect in clear text.
  *
- * <p>PostgreSQL's, MySQL's and MariaDB's own drivers list all their parameters. With another driver, such as a wrapper,
- * only parameters that look like TLS are checked. H2 refuses unknown settings itself.
+ * <p>The databases' own drivers list all their parameters. With another driver, such as a wrapper, only parameters that look
+ * like TLS are checked.
  */
 public final class DriverParameters {
-    private static final String POSTGRESQL = "org.postgresql.Driver";
-    private static final String MYSQL = "com.mysql.cj.jdbc.Driver";
-    private static final String MARIADB = "org.mariadb.jdbc.Driver";
-
     /** Prefixes of parameters that concern TLS. */
     private static final Pattern TLS = Pattern.compile(
             "(?i)(use|require|enabled?|disable)?_?(ssl|tls).*|(trust|verify|key_?store|client_?cert|server_?ssl|server_?cert).*");
-
-    /** Aliases that the drivers accept but do not list. */
-    private static final Map<String, Set<String>> ALIASES = Map.of(
-            MYSQL,
-            Set.of(
-                    "cacheDefaultTimezone",
-                    "enabledSSLCipherSuites",
-                    "enabledTLSProtocols",
-                    "haEnableJMX",
-                    "haLoadBalanceStrategy",
-                    "namedPipePath",
-                    "nullCatalogMeansCurrent",
-                    "parseInfoCacheFactory",
-                    "serverTimezone"),
-            MARIADB,
-            Set.of(
-                    "clientCertificateKeyStorePassword",
-                    "clientCertificateKeyStoreType",
-                    "clientCertificateKeyStoreUrl",
-                    "databaseTerm",
-                    "nullCatalogMeansCurrent",
-                    "trustCertificateKeyStorePassword",
-                    "trustCertificateKeyStoreType",
-                    "trustCertificateKeyStoreUrl"));
-
-    /** Accepted in this spelling only. */
-    private static final Set<String> MARIADB_EXACT =
-            Set.of("useSsl", "useSSL", "trustServerCertificate", "disableSslHostnameVerification");
-
-    /** Parameters that wrapping drivers pass on to the database's own driver. */
-    private static final Map<String, Set<String>> TLS_OF_KIND = Map.of(
-            "postgresql",
-            Set.of("ssl", "sslcert", "sslkey", "sslmode", "sslpassword", "sslrootcert"),
-            "mysql",
-            Set.of(
-                    "sslMode",
-                    "tlsVersions",
-                    "trustCertificateKeyStorePassword",
-                    "trustCertificateKeyStoreType",
-                    "trustCertificateKeyStoreUrl"),
-            "mariadb",
-            Set.of("sslMode", "serverSslCert", "trustStore", "trustStorePassword", "trustStoreType"));
 
     private DriverParameters() {}
 
@@ -82,8 +39,15 @@ public final class DriverParameters {
      */
     public static void require(JdbcAddress address, Driver driver, String url) {
         requireKnown(address, driver, url);
-        boolean isMariaDb = driver.getClass().getName().equals(MARIADB);
-        TlsParameters.require(isMariaDb ? "mariadb" : address.kind(), address);
+        DatabaseDriver own = own(driver);
+        TlsParameters.require(own != null ? own : address.driver(), address);
+    }
+
+    /** A database's own driver. It need not be that of the address: MariaDB's driver also takes those of MySQL. */
+    private static @Nullable DatabaseDriver own(Driver driver) {
+        String type = driver.getClass().getName();
+        return DatabaseDialects.driver(
+                each -> each.parameters() != null && each.parameters().driver().equals(type));
     }
 
     /**
@@ -93,28 +57,27 @@ public final class DriverParameters {
      *     name, which may be the rest of a password with an unescaped {@code &}
      */
     static void requireKnown(JdbcAddress address, Driver driver, String url) {
-        if (address.kind().equals("h2")) {
+        Parameters ofAddress = address.driver().parameters();
+        if (ofAddress == null) {
             return;
         }
-        String type = driver.getClass().getName();
         Set<String> listed = listed(driver, url);
-        boolean complete = Set.of(POSTGRESQL, MYSQL, MARIADB).contains(type) && !listed.isEmpty();
+        DatabaseDriver found = own(driver);
+        Parameters own = found == null ? null : found.parameters();
+        boolean complete = own != null && !listed.isEmpty();
         if (!complete) {
-            listed.addAll(TLS_OF_KIND.getOrDefault(address.kind(), Set.of()));
+            listed.addAll(ofAddress.forTls());
         }
-        listed.addAll(ALIASES.getOrDefault(type, Set.of()));
+        listed.addAll(own == null ? Set.of() : own.aliases());
         listed.addAll(Set.of("user", "password"));
-        // MySQL's driver ignores case in a URL, but not in the properties that it receives from us.
-        boolean isExact = type.equals(POSTGRESQL) || type.equals(MYSQL);
-        Predicate<String> known = isExact ? listed::contains : anyCase(listed)::contains;
+        Predicate<String> known = own != null && own.isExact() ? listed::contains : anyCase(listed)::contains;
         address.parameters().forEach((name, number) -> {
-            if (name.equals(JdbcAddress.PERMIT_MYSQL)) {
-                return;
-            }
-            boolean exact = type.equals(MARIADB) && MARIADB_EXACT.contains(name);
-            if (!known.test(name) && !exact && (complete || TLS.matcher(name).matches())) {
+            boolean accepted = DatabaseDialects.isSwitch(name)
+                    || own != null && own.spellings().contains(name);
+            if (!known.test(name) && !accepted && (complete || TLS.matcher(name).matches())) {
                 List<String> alike = alike(name, listed);
-                throw new IllegalArgumentException("the JDBC address has a parameter that its driver " + type
+                throw new IllegalArgumentException("the JDBC address has a parameter that its driver "
+                        + driver.getClass().getName()
                         + " does not support and would ignore: number " + number + ", not counting those of holdfast"
                         + (alike.isEmpty() ? "" : "; parameters of the driver with the same beginning: " + alike)
                         + "; check its spelling and its case, or write a & of a password as %26");

@@ -1,5 +1,9 @@
 package dev.holdfast.lock.jdbc.internal.connection;
 
+import static dev.holdfast.lock.jdbc.internal.dialect.DatabaseDriver.malformed;
+
+import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
+import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDriver;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
@@ -22,20 +26,11 @@ import java.util.regex.Pattern;
  * properties are secret.
  */
 public final class JdbcAddress {
-    /** The parameter with which MariaDB's driver accepts {@code jdbc:mysql:} URLs. */
-    public static final String PERMIT_MYSQL = "permitMysqlScheme";
-
     private static final Pattern PREFIX = Pattern.compile("jdbc(?::[A-Za-z0-9.+_-]+)+:");
-    private static final Set<String> KINDS = Set.of("postgresql", "mysql", "mariadb", "h2");
     private static final Pattern HOSTS =
             Pattern.compile("(?:(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.%]+])(?::\\d{1,5})?" + "(?:,(?!$)|$))*");
     private static final Pattern PATH = Pattern.compile("(?:/[^/@:#?&;]*)?");
     private static final Pattern NAME = Pattern.compile("[A-Za-z][A-Za-z0-9_.-]*");
-    private static final Pattern H2_NAME = Pattern.compile(NAME.pattern() + "(?: ZONE)?");
-
-    /** Other drivers' ways to write a login, which H2 takes for a part of the path. */
-    private static final Pattern FOREIGN_LOGIN =
-            Pattern.compile("(?i)jdbc:h2:(?:tcp|ssl):.*(?:@|[?&][a-z]+=).*|.*[?&](?:user|password)\\s*=.*");
 
     /** A database's name without a host. */
     private static final Pattern HOSTLESS = Pattern.compile("(?:[a-z]+:)+/?[^/@:#?&;=]*");
@@ -47,46 +42,21 @@ public final class JdbcAddress {
     private static final Pattern DETAIL = Pattern.compile("[(,]([^()=,]+)=([^()=,@/?#:;&]*)(?=[,)])");
     private static final Set<String> DETAILS = Set.of("host", "port", "protocol", "path", "priority", "type");
 
-    /** Parameters that may be given without a value. */
-    private static final Set<String> BARE = Set.of("ssl", PERMIT_MYSQL);
-
-    /** Settings that may follow H2's password and are not taken for the rest of it. */
-    private static final Set<String> BEHIND_PASSWORD = Set.of(
-            "AUTO_RECONNECT",
-            "AUTO_SERVER",
-            "AUTO_SERVER_PORT",
-            "CASE_INSENSITIVE_IDENTIFIERS",
-            "CIPHER",
-            "DATABASE_TO_LOWER",
-            "DATABASE_TO_UPPER",
-            "DB_CLOSE_DELAY",
-            "DB_CLOSE_ON_EXIT",
-            "IFEXISTS",
-            "INIT",
-            "LOCK_TIMEOUT",
-            "MODE",
-            "NETWORK_TIMEOUT",
-            "NON_KEYWORDS",
-            "SCHEMA",
-            "TIME ZONE",
-            "TRACE_LEVEL_FILE",
-            "TRACE_LEVEL_SYSTEM_OUT",
-            "WRITE_DELAY");
-
-    private final String kind;
+    private final DatabaseDriver driver;
     private final String url;
     private final Properties properties = new Properties();
     private final Map<String, String> spellings = new TreeMap<>(String.CASE_INSENSITIVE_ORDER);
     private final Map<String, Integer> parameters = new LinkedHashMap<>();
 
     public JdbcAddress(String uri) {
-        kind = kind(uri);
-        url = kind.equals("h2") ? splitH2(uri) : split(uri);
+        driver = driver(uri);
+        String own = driver.split(uri, this::put);
+        url = own != null ? own : split(uri);
     }
 
-    /** The database: {@code postgresql}, {@code mysql}, {@code mariadb} or {@code h2}. */
-    public String kind() {
-        return kind;
+    /** The rules of the database's own driver, also where the URL is for one that wraps it. */
+    public DatabaseDriver driver() {
+        return driver;
     }
 
     /** Without user, password and parameters. */
@@ -106,7 +76,7 @@ public final class JdbcAddress {
         return parameters;
     }
 
-    private static String kind(String uri) {
+    private static DatabaseDriver driver(String uri) {
         Matcher prefix = PREFIX.matcher(uri.substring(0, Math.max(0, uri.indexOf("//"))));
         String head = prefix.matches() ? prefix.group() : uri;
         String[] parts = head.split(":", -1);
@@ -114,57 +84,14 @@ public final class JdbcAddress {
                 parts[0].equals("jdbc") && i < (prefix.matches() ? parts.length : Math.min(parts.length, 2));
                 i++) {
             String part = parts[i].toLowerCase(Locale.ROOT).replace("+srv", "");
-            if (KINDS.contains(part)) {
-                return part;
+            DatabaseDriver found = DatabaseDialects.driver(each -> each.scheme().equals(part));
+            if (found != null) {
+                return found;
             }
         }
-        throw malformed("it must begin with jdbc:postgresql:, jdbc:mysql:, jdbc:mariadb: or jdbc:h2:");
+        throw malformed("it must begin with "
+                + DatabaseDialects.listed(each -> "jdbc:" + each.driver().scheme() + ":"));
     }
-
-    public static IllegalArgumentException malformed(String why) {
-        return new IllegalArgumentException(
-                "the JDBC address is malformed: " + why + " (it may hold a password, so it is not shown)");
-    }
-
-    // ---- H2: settings behind semicolons, where a backslash escapes
-
-    private String splitH2(String uri) {
-        String[] parts = uri.split("(?<!\\\\);", -1);
-        requireOwnLogin(parts[0]);
-        StringBuilder rest = new StringBuilder(parts[0]);
-        for (int i = 1; i < parts.length; i++) {
-            int equals = parts[i].indexOf('=');
-            String name = equals < 0 ? parts[i] : parts[i].substring(0, equals);
-            if (parts[i].isEmpty() && i == parts.length - 1) {
-                continue;
-            }
-            if (equals < 0 || !H2_NAME.matcher(name).matches()) {
-                throw malformed("setting number " + i + " is not name=value; write a ; of a password as \\;");
-            }
-            if (!name.equalsIgnoreCase("PASSWORD") && !name.equalsIgnoreCase("INIT")) {
-                requireOwnLogin(parts[i]);
-            }
-            String value = parts[i].substring(equals + 1).replaceAll("\\\\(.)", "$1");
-            if (name.equalsIgnoreCase("USER") || name.equalsIgnoreCase("PASSWORD")) {
-                put(name.toLowerCase(Locale.ROOT), value);
-            } else if (!properties.containsKey("password") || BEHIND_PASSWORD.contains(name.toUpperCase(Locale.ROOT))) {
-                rest.append(';').append(parts[i]);
-            } else {
-                throw malformed(
-                        "the setting after the password is not a common one; write a ; of a password as \\;, or put"
-                                + " the password last");
-            }
-        }
-        return rest.toString();
-    }
-
-    private static void requireOwnLogin(String part) {
-        if (FOREIGN_LOGIN.matcher(part).matches()) {
-            throw malformed("H2's user and password are written ;USER=…;PASSWORD=…");
-        }
-    }
-
-    // ---- the others: [user:password@]hosts/database?parameters
 
     private String split(String uri) {
         int question = uri.indexOf('?');
@@ -270,7 +197,7 @@ public final class JdbcAddress {
             if (part.isEmpty()) {
                 continue;
             }
-            if (!NAME.matcher(name).matches() || equals < 0 && !BARE.contains(name)) {
+            if (!NAME.matcher(name).matches() || equals < 0 && !mayBeBare(name)) {
                 throw malformed("parameter number " + number + " is not name=value");
             }
             String value = part.substring(equals < 0 ? part.length() : equals + 1);
@@ -280,8 +207,12 @@ public final class JdbcAddress {
                         + " parameters; write ? as %3F and @ as %40");
             }
             parameters.put(name, number);
-            put(name, kind.equals("mariadb") ? value : decoded("parameter number " + number, value));
+            put(name, driver.decodesParameters() ? decoded("parameter number " + number, value) : value);
         }
+    }
+
+    private static boolean mayBeBare(String parameter) {
+        return parameter.equals("ssl") || DatabaseDialects.isSwitch(parameter);
     }
 
     /** Decodes as PostgreSQL's and MySQL's drivers do; MariaDB's takes parameters unchanged. */

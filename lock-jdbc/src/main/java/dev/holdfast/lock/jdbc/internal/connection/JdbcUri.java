@@ -61,8 +61,7 @@ public final class JdbcUri {
 
     /** Whether the database runs in this process, so that no administrator creates its tables. */
     public boolean embedded() {
-        String text = address.url().toLowerCase(Locale.ROOT);
-        return text.startsWith("jdbc:h2:") && !text.startsWith("jdbc:h2:tcp:") && !text.startsWith("jdbc:h2:ssl:");
+        return address.driver().isEmbedded(address.url());
     }
 
     public String table() {

@@ -1,5 +1,8 @@
 package dev.holdfast.lock.jdbc.internal.connection;
 
+import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDriver;
+import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDriver.Parameters;
+import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDriver.TlsLevel;
 import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
@@ -17,33 +20,6 @@ import org.jspecify.annotations.Nullable;
  * provide both. Modes are given explicitly, so {@code sslmode=require} without a certificate is accepted.
  */
 final class TlsParameters {
-    private enum Level {
-        CLEAR,
-        ENCRYPTED,
-        VERIFIED
-    }
-
-    private static final Map<String, Level> POSTGRESQL_MODES = Map.of(
-            "disable", Level.CLEAR,
-            "allow", Level.CLEAR,
-            "prefer", Level.CLEAR,
-            "require", Level.ENCRYPTED,
-            "verify-ca", Level.VERIFIED,
-            "verify-full", Level.VERIFIED);
-
-    private static final Map<String, Level> MYSQL_MODES = Map.of(
-            "disabled", Level.CLEAR,
-            "preferred", Level.CLEAR,
-            "required", Level.ENCRYPTED,
-            "verify_ca", Level.VERIFIED,
-            "verify_identity", Level.VERIFIED);
-
-    private static final Map<String, Level> MARIADB_MODES = Map.of(
-            "disable", Level.CLEAR,
-            "trust", Level.ENCRYPTED,
-            "verify-ca", Level.VERIFIED,
-            "verify-full", Level.VERIFIED);
-
     /** Without a meaning unless the connection is encrypted. */
     private static final Pattern FOR_TLS = Pattern.compile("(enabled)?_?(ssl|tls)(?!responsetimeout|$).*"
             + "|(trust|verify|key_?store|key_?password|client_?cert|server_?ssl|server_?cert|fallbackto|fips).*");
@@ -60,12 +36,14 @@ final class TlsParameters {
             "trustservercertificate",
             "disablesslhostnameverification");
 
-    private final String kind;
+    private final DatabaseDriver driver;
+    private final Parameters rules;
     private final Map<String, String> given = new HashMap<>();
     private final Map<String, Integer> numbers = new HashMap<>();
 
-    private TlsParameters(String kind, JdbcAddress address) {
-        this.kind = kind;
+    private TlsParameters(DatabaseDriver driver, Parameters rules, JdbcAddress address) {
+        this.driver = driver;
+        this.rules = rules;
         Properties properties = address.properties();
         address.parameters().forEach((name, number) -> {
             String key = name.toLowerCase(Locale.ROOT);
@@ -77,22 +55,23 @@ final class TlsParameters {
     /**
      * Checks the parameters of an address that concern TLS.
      *
-     * @param kind whose syntax the parameters have: {@code postgresql}, {@code mysql} or {@code mariadb}
+     * @param driver whose syntax the parameters have
      * @throws IllegalArgumentException if a value is not one of the driver's, or if the connection would be less secure
      *     than a parameter asks for; the message repeats no value
      */
-    static void require(String kind, JdbcAddress address) {
-        if (kind.equals("h2")) {
+    static void require(DatabaseDriver driver, JdbcAddress address) {
+        Parameters rules = driver.parameters();
+        if (rules == null) {
             return;
         }
-        TlsParameters parameters = new TlsParameters(kind, address);
-        Level level = parameters.level();
+        TlsParameters parameters = new TlsParameters(driver, rules, address);
+        TlsLevel level = parameters.level();
         parameters.given.forEach((name, value) -> {
-            Level asked = parameters.asked(name, value);
+            TlsLevel asked = parameters.asked(name, value);
             if (level.compareTo(asked) < 0) {
                 throw parameters.refused(
                         name,
-                        asked == Level.VERIFIED
+                        asked == TlsLevel.VERIFIED
                                 ? "needs a verified certificate, which the other parameters do not ask for"
                                 : "needs TLS, which the other parameters do not enforce");
             }
@@ -100,38 +79,17 @@ final class TlsParameters {
     }
 
     /** What the driver does, given all parameters. */
-    private Level level() {
-        Level mode = mode();
-        if (mode != null) {
-            return mode;
-        }
-        return switch (kind) {
-            case "postgresql" -> flag("ssl") ? Level.VERIFIED : Level.CLEAR;
-            case "mysql" -> {
-                if (given.containsKey("usessl") && !flag("usessl")) {
-                    yield Level.CLEAR;
-                }
-                Level unverified = flag("requiressl") ? Level.ENCRYPTED : Level.CLEAR;
-                yield flag("verifyservercertificate") ? Level.VERIFIED : unverified;
-            }
-            default -> {
-                Level encrypted = flag("trustservercertificate") ? Level.ENCRYPTED : Level.VERIFIED;
-                yield flag("usessl") ? encrypted : Level.CLEAR;
-            }
-        };
+    private TlsLevel level() {
+        TlsLevel mode = mode();
+        return mode != null ? mode : driver.tlsLevel(this::flag, name -> given.containsKey(name) && !flag(name));
     }
 
-    private @Nullable Level mode() {
+    private @Nullable TlsLevel mode() {
         String value = given.get("sslmode");
         if (value == null) {
             return null;
         }
-        Map<String, Level> modes = switch (kind) {
-            case "postgresql" -> POSTGRESQL_MODES;
-            case "mysql" -> MYSQL_MODES;
-            default -> MARIADB_MODES;
-        };
-        Level level = modes.get(value.toLowerCase(Locale.ROOT));
+        TlsLevel level = rules.tlsModes().get(value.toLowerCase(Locale.ROOT));
         if (level == null) {
             throw refused("sslmode", "has none of the values of its driver");
         }
@@ -151,19 +109,19 @@ final class TlsParameters {
         return "true".equals(value) || isBare;
     }
 
-    private Level asked(String name, String value) {
+    private TlsLevel asked(String name, String value) {
         if (FLAGS.contains(name)) {
             boolean isSet = flag(name, value);
             boolean loosens = name.startsWith("trust") || name.startsWith("disable");
             if (!isSet || loosens) {
-                return Level.CLEAR;
+                return TlsLevel.CLEAR;
             }
-            return name.startsWith("verify") || !isLoosened() ? Level.VERIFIED : Level.ENCRYPTED;
+            return name.startsWith("verify") || !isLoosened() ? TlsLevel.VERIFIED : TlsLevel.ENCRYPTED;
         }
         if (name.equals("sslmode") || !FOR_TLS.matcher(name).matches()) {
-            return Level.CLEAR;
+            return TlsLevel.CLEAR;
         }
-        return FOR_VERIFICATION.matcher(name).matches() ? Level.VERIFIED : Level.ENCRYPTED;
+        return FOR_VERIFICATION.matcher(name).matches() ? TlsLevel.VERIFIED : TlsLevel.ENCRYPTED;
     }
 
     /** Whether the address says explicitly that the certificate need not be verified. */
@@ -174,13 +132,9 @@ final class TlsParameters {
     }
 
     private IllegalArgumentException refused(String name, String why) {
-        String remedy = switch (kind) {
-            case "postgresql" -> "sslmode=verify-full";
-            case "mysql" -> "sslMode=VERIFY_IDENTITY";
-            default -> "sslMode=verify-full";
-        };
         return new IllegalArgumentException("the JDBC address asks for TLS and would not get it as asked: " + name
-                + ", parameter number " + numbers.get(name) + " without those of holdfast, " + why + "; write " + remedy
+                + ", parameter number " + numbers.get(name) + " without those of holdfast, " + why + "; write "
+                + rules.verified()
                 + " (or another of the driver's modes alone, without certificates, for less)");
     }
 }

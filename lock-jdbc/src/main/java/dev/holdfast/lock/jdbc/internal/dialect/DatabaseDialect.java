@@ -28,9 +28,11 @@ import org.jspecify.annotations.Nullable;
  */
 public abstract class DatabaseDialect implements JdbcFailure.Codes {
     private final String title;
+    private final DatabaseDriver driver;
 
-    DatabaseDialect(String title) {
+    DatabaseDialect(String title, DatabaseDriver driver) {
         this.title = title;
+        this.driver = driver;
     }
 
     // The product
@@ -38,6 +40,11 @@ public abstract class DatabaseDialect implements JdbcFailure.Codes {
     /** The product's name for messages. */
     public final String title() {
         return title;
+    }
+
+    /** Its addresses and its own driver. */
+    public final DatabaseDriver driver() {
+        return driver;
     }
 
     @Override
@@ -49,6 +56,13 @@ public abstract class DatabaseDialect implements JdbcFailure.Codes {
     boolean matches(String product) {
         return product.startsWith(title.toLowerCase(Locale.ROOT));
     }
+
+    /**
+     * Refuses a product, given as its name and version, that pretends to be this one.
+     *
+     * @throws LockConfigurationException if it does
+     */
+    void requireGenuine(String product) {}
 
     /** The suffix of the schema files. */
     String schemaFamily() {

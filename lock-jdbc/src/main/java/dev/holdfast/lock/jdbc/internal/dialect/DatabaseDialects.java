@@ -7,7 +7,9 @@ import java.sql.SQLException;
 import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
+import java.util.Properties;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** The supported databases. */
@@ -17,8 +19,8 @@ public final class DatabaseDialects {
     public static final DatabaseDialect MYSQL = new MySqlDialect();
     public static final DatabaseDialect H2 = new H2Dialect();
 
-    /** MariaDB comes first: the MySQL driver reports a MariaDB server as MySQL, and only its version says MariaDB. */
-    static final List<DatabaseDialect> ALL = List.of(MARIADB, POSTGRESQL, MYSQL, H2);
+    /** In the order of messages. */
+    static final List<DatabaseDialect> ALL = List.of(POSTGRESQL, MYSQL, MARIADB, H2);
 
     private static final JdbcFailure.Codes ANY = new AnyCodes();
 
@@ -32,13 +34,40 @@ public final class DatabaseDialects {
     public static DatabaseDialect of(DatabaseMetaData database) throws SQLException {
         String product = database.getDatabaseProductName();
         String version = database.getDatabaseProductVersion();
-        String text = (product + " " + version).toLowerCase(Locale.ROOT);
-        ServerCheck.requireMySql(product + " " + version);
-        return ALL.stream()
-                .filter(dialect -> dialect.matches(text))
-                .findFirst()
-                .orElseThrow(() -> new LockConfigurationException("the data source leads to '" + product + " " + version
-                        + "', which is not supported; use PostgreSQL, MySQL, MariaDB or H2"));
+        String text = product + " " + version;
+        ALL.forEach(dialect -> dialect.requireGenuine(text));
+        DatabaseDialect found = first(dialect -> dialect.matches(text.toLowerCase(Locale.ROOT)) ? dialect : null);
+        if (found == null) {
+            throw new LockConfigurationException("the data source leads to '" + text + "', which is not supported; use "
+                    + listed(DatabaseDialect::title));
+        }
+        return found;
+    }
+
+    /** The first driver of a database that meets a condition, or null. */
+    public static @Nullable DatabaseDriver driver(Predicate<DatabaseDriver> condition) {
+        return first(dialect -> condition.test(dialect.driver()) ? dialect.driver() : null);
+    }
+
+    /** Whether a driver of a database has a {@link DatabaseDriver#isSwitch switch} of that name. */
+    public static boolean isSwitch(String parameter) {
+        return driver(driver -> driver.isSwitch(parameter)) != null;
+    }
+
+    /** Moves the switches of all drivers from the properties to the URL. */
+    public static String withSwitches(String url, Properties properties) {
+        String with = url;
+        for (DatabaseDialect dialect : ALL) {
+            with = dialect.driver().withSwitches(with, properties);
+        }
+        return with;
+    }
+
+    /** A property of all databases, as a message lists them. */
+    public static String listed(Function<DatabaseDialect, String> property) {
+        List<String> each = ALL.stream().map(property).toList();
+        int last = each.size() - 1;
+        return String.join(", ", each.subList(0, last)) + " or " + each.get(last);
     }
 
     /** What a failure means. The database need not be known: no error code or SQL state has different meanings on two of them. */

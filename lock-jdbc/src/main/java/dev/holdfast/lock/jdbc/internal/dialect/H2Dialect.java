@@ -29,7 +29,7 @@ final class H2Dialect extends DatabaseDialect {
     private static final String INSERT = "INSERT INTO holdfast_transaction (name, token) VALUES (?, 1)";
 
     H2Dialect() {
-        super("H2");
+        super("H2", new H2Driver());
     }
 
     @Override

@@ -38,8 +38,8 @@ public abstract class InnoDbDialect extends DatabaseDialect {
             FROM holdfast_transaction AS held WHERE name = ? FOR UPDATE""";
     private static final String COUNT = "UPDATE holdfast_transaction SET token = token + 1 WHERE name = ?";
 
-    InnoDbDialect(String title) {
-        super(title);
+    InnoDbDialect(String title, DatabaseDriver driver) {
+        super(title, driver);
     }
 
     @Override

@@ -16,7 +16,7 @@ final class MariaDbDialect extends InnoDbDialect {
                     + " ON DUPLICATE KEY UPDATE token = LAST_INSERT_ID(token + 1)";
 
     MariaDbDialect() {
-        super("MariaDB");
+        super("MariaDB", new MariaDbDriver());
     }
 
     @Override

@@ -11,7 +11,18 @@ public final class MySqlDialect extends InnoDbDialect {
     private static final String WAIT = "SET SESSION innodb_lock_wait_timeout = ";
 
     MySqlDialect() {
-        super("MySQL");
+        super("MySQL", new MySqlDriver());
+    }
+
+    /** MySQL's driver reports a MariaDB server as MySQL, and only its version says MariaDB. */
+    @Override
+    boolean matches(String product) {
+        return super.matches(product) && !product.contains("mariadb");
+    }
+
+    @Override
+    void requireGenuine(String product) {
+        ServerCheck.requireMySql(product);
     }
 
     @Override

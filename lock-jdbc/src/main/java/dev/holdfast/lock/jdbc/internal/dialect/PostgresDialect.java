@@ -69,7 +69,7 @@ final class PostgresDialect extends DatabaseDialect {
             WHERE c.oid {=} CAST('%s' AS pg_catalog.regclass)""");
 
     PostgresDialect() {
-        super("PostgreSQL");
+        super("PostgreSQL", new PostgresDriver());
     }
 
     @Override

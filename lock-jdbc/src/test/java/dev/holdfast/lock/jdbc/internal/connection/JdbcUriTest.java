@@ -130,7 +130,7 @@ final class JdbcUriTest {
         "jdbc:h2:mem:x, h2"
     })
     void kind_isInTheScheme(String given, String kind) {
-        assertThat(new JdbcUri(given).address().kind()).isEqualTo(kind);
+        assertThat(new JdbcUri(given).address().driver().scheme()).isEqualTo(kind);
     }
 
     @ParameterizedTest
