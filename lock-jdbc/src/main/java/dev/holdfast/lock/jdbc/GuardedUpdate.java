@@ -1,5 +1,6 @@
 package dev.holdfast.lock.jdbc;
 
+import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
 import dev.holdfast.lock.jdbc.internal.guard.GuardedStatement;
 import dev.holdfast.lock.jdbc.internal.guard.TokenColumn;
 import java.sql.Connection;
@@ -87,7 +88,10 @@ public final class GuardedUpdate {
             }
             written = statement.executeUpdate();
         }
-        return written == 0 && guarded.update() && TokenColumn.mayCountChanges(connection)
+        return written == 0
+                        && guarded.update()
+                        && DatabaseDialects.mayCountChanges(
+                                connection.getMetaData().getDatabaseProductName())
                 ? TokenColumn.countOwn(connection, guarded, token, parameters)
                 : written;
     }

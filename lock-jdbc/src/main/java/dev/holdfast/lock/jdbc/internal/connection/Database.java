@@ -80,8 +80,7 @@ public final class Database implements AutoCloseable {
             long timeoutMillis,
             Runnable closeDataSource) {
         DatabaseDialect dialect;
-        // The dialect is not known yet: the settings for H2 are correct for all databases, and cost a thread.
-        try (BoundedExecutor first = new BoundedExecutor(connections, DatabaseDialects.H2)) {
+        try (BoundedExecutor first = new BoundedExecutor(connections, DatabaseDialects.UNKNOWN)) {
             dialect = first.run(millisLeft(deadlineNanos), connection -> {
                 DatabaseDialect found = DatabaseDialects.of(connection.getMetaData());
                 found.requireSafeServer(connection, request.strategy());

@@ -1,8 +1,8 @@
 package dev.holdfast.lock.jdbc.internal.connection;
 
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
-import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDriver;
-import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDriver.Parameters;
+import dev.holdfast.lock.jdbc.internal.dialect.driver.DatabaseDriver;
+import dev.holdfast.lock.jdbc.internal.dialect.driver.DatabaseDriver.Parameters;
 import java.sql.Driver;
 import java.sql.DriverPropertyInfo;
 import java.sql.SQLException;

@@ -1,9 +1,9 @@
 package dev.holdfast.lock.jdbc.internal.connection;
 
-import static dev.holdfast.lock.jdbc.internal.dialect.DatabaseDriver.malformed;
+import static dev.holdfast.lock.jdbc.internal.dialect.driver.DatabaseDriver.malformed;
 
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
-import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDriver;
+import dev.holdfast.lock.jdbc.internal.dialect.driver.DatabaseDriver;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;

@@ -1,6 +1,6 @@
 package dev.holdfast.lock.jdbc.internal.connection;
 
-import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDriver;
+import dev.holdfast.lock.jdbc.internal.dialect.driver.DatabaseDriver;
 import dev.holdfast.lock.spi.support.ConnectDiagnosis;
 import dev.holdfast.lock.spi.support.LockUri;
 import java.util.ArrayList;

@@ -1,8 +1,8 @@
 package dev.holdfast.lock.jdbc.internal.connection;
 
-import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDriver;
-import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDriver.Parameters;
-import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDriver.TlsLevel;
+import dev.holdfast.lock.jdbc.internal.dialect.driver.DatabaseDriver;
+import dev.holdfast.lock.jdbc.internal.dialect.driver.DatabaseDriver.Parameters;
+import dev.holdfast.lock.jdbc.internal.dialect.driver.DatabaseDriver.TlsLevel;
 import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;

@@ -2,6 +2,7 @@ package dev.holdfast.lock.jdbc.internal.dialect;
 
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.StoreFinding;
+import dev.holdfast.lock.jdbc.internal.dialect.driver.DatabaseDriver;
 import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
 import dev.holdfast.lock.jdbc.internal.sql.LockStatements;
 import dev.holdfast.lock.jdbc.internal.sql.RowChange;
@@ -157,6 +158,11 @@ public abstract class DatabaseDialect implements JdbcFailure.Codes {
     /** Whether {@link #lockUntilCommit} found the row changed since the transaction's snapshot. A deadlock has an error code. */
     public boolean isStale(SQLException e) {
         return TransactionRow.SERIALIZATION.equals(e.getSQLState()) && e.getErrorCode() == 0;
+    }
+
+    /** Whether the driver has a setting with which it counts changed rows instead of those that a statement found. */
+    boolean mayCountChanges() {
+        return false;
     }
 
     // Expressions

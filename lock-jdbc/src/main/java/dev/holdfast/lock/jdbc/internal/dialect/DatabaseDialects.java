@@ -1,6 +1,7 @@
 package dev.holdfast.lock.jdbc.internal.dialect;
 
 import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.jdbc.internal.dialect.driver.DatabaseDriver;
 import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
 import java.sql.DatabaseMetaData;
 import java.sql.SQLException;
@@ -18,6 +19,9 @@ public final class DatabaseDialects {
     public static final DatabaseDialect MARIADB = new MariaDbDialect();
     public static final DatabaseDialect MYSQL = new MySqlDialect();
     public static final DatabaseDialect H2 = new H2Dialect();
+
+    /** While the database is not known: its settings are correct for all, and cost a thread. */
+    public static final DatabaseDialect UNKNOWN = H2;
 
     /** In the order of messages. */
     static final List<DatabaseDialect> ALL = List.of(POSTGRESQL, MYSQL, MARIADB, H2);
@@ -42,6 +46,17 @@ public final class DatabaseDialects {
                     + listed(DatabaseDialect::title));
         }
         return found;
+    }
+
+    /**
+     * Whether the driver may count changed rows instead of those that a statement found.
+     *
+     * @param product the database, which need not be supported
+     */
+    public static boolean mayCountChanges(@Nullable String product) {
+        return ALL.stream()
+                .anyMatch(
+                        dialect -> dialect.mayCountChanges() && dialect.title().equalsIgnoreCase(product));
     }
 
     /** The first driver of a database that meets a condition, or null. */

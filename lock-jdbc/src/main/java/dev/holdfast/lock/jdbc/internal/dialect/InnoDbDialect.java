@@ -2,6 +2,7 @@ package dev.holdfast.lock.jdbc.internal.dialect;
 
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.StoreFinding;
+import dev.holdfast.lock.jdbc.internal.dialect.driver.DatabaseDriver;
 import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
 import dev.holdfast.lock.jdbc.internal.sql.LockStatements;
 import dev.holdfast.lock.jdbc.internal.sql.RowStatements;
@@ -156,6 +157,12 @@ public abstract class InnoDbDialect extends DatabaseDialect {
     @Override
     public boolean isStale(SQLException e) {
         return e.getErrorCode() == RECORD_CHANGED || super.isStale(e);
+    }
+
+    /** With {@code useAffectedRows=true}. */
+    @Override
+    boolean mayCountChanges() {
+        return true;
     }
 
     @Override

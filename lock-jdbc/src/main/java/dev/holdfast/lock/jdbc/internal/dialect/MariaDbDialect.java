@@ -1,5 +1,6 @@
 package dev.holdfast.lock.jdbc.internal.dialect;
 
+import dev.holdfast.lock.jdbc.internal.dialect.driver.MariaDbDriver;
 import dev.holdfast.lock.jdbc.internal.sql.SessionStatements;
 import dev.holdfast.lock.jdbc.internal.sql.TableName;
 import dev.holdfast.lock.jdbc.internal.sql.TransactionRow;

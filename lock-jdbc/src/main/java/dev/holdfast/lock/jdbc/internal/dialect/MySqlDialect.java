@@ -1,6 +1,7 @@
 package dev.holdfast.lock.jdbc.internal.dialect;
 
 import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.jdbc.internal.dialect.driver.MySqlDriver;
 import dev.holdfast.lock.jdbc.internal.sql.TransactionRow;
 import java.sql.Connection;
 import java.sql.SQLException;

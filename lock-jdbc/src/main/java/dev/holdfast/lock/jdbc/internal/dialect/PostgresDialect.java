@@ -2,6 +2,7 @@ package dev.holdfast.lock.jdbc.internal.dialect;
 
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.StoreFinding;
+import dev.holdfast.lock.jdbc.internal.dialect.driver.PostgresDriver;
 import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
 import dev.holdfast.lock.jdbc.internal.sql.LockStatements;
 import dev.holdfast.lock.jdbc.internal.sql.PostgresSql;

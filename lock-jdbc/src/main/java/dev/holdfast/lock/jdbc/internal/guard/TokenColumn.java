@@ -8,7 +8,6 @@ import java.sql.ResultSetMetaData;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.sql.Types;
-import java.util.Locale;
 
 /** Questions to the database about the column that keeps the token. */
 public final class TokenColumn {
@@ -49,15 +48,6 @@ public final class TokenColumn {
                 column.getPrecision(1) == 0 || column.getPrecision(1) - column.getScale(1) >= DIGITS;
             default -> false;
         };
-    }
-
-    /**
-     * Whether the driver may count changed rows instead of those that the statement found, as those of MySQL and MariaDB do with
-     * {@code useAffectedRows=true}.
-     */
-    public static boolean mayCountChanges(Connection connection) throws SQLException {
-        String product = connection.getMetaData().getDatabaseProductName();
-        return product != null && product.toLowerCase(Locale.ROOT).matches("mysql|mariadb");
     }
 
     /** Counts the rows that the statement found and that have this token, locking them. */

@@ -26,9 +26,8 @@ public final class TransactionTable {
     public static void create(DataSource dataSource, Duration timeout) {
         long timeoutMillis = Math.max(1, timeout.toMillis());
         long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
-        // The dialect is not known yet: the settings for H2 are correct for all databases, and cost a thread.
         try (Connections connections = Connections.shared(dataSource, timeoutMillis);
-                BoundedExecutor executor = new BoundedExecutor(connections, DatabaseDialects.H2)) {
+                BoundedExecutor executor = new BoundedExecutor(connections, DatabaseDialects.UNKNOWN)) {
             DatabaseDialect dialect =
                     executor.run(timeoutMillis, connection -> DatabaseDialects.of(connection.getMetaData()));
             SQLException missing = failureOf(executor, deadlineNanos, PROBE);

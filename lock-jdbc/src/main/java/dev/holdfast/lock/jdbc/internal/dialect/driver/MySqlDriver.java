@@ -1,4 +1,4 @@
-package dev.holdfast.lock.jdbc.internal.dialect;
+package dev.holdfast.lock.jdbc.internal.dialect.driver;
 
 import dev.holdfast.lock.spi.support.Greeting;
 import java.util.Map;
@@ -7,7 +7,7 @@ import java.util.Set;
 import java.util.function.Predicate;
 
 /** MySQL's driver, and the addresses that MariaDB's driver shares with it. */
-final class MySqlDriver extends DatabaseDriver {
+public final class MySqlDriver extends DatabaseDriver {
     static final int PORT = 3306;
 
     /** The server sends first: the handshake of version 10, or an error. */
@@ -48,7 +48,7 @@ final class MySqlDriver extends DatabaseDriver {
                     "verify_identity", TlsLevel.VERIFIED),
             "sslMode=VERIFY_IDENTITY");
 
-    MySqlDriver() {
+    public MySqlDriver() {
         super("mysql", PORT, GREETING, PARAMETERS);
     }
 

@@ -1,4 +1,4 @@
-package dev.holdfast.lock.jdbc.internal.dialect;
+package dev.holdfast.lock.jdbc.internal.dialect.driver;
 
 import dev.holdfast.lock.spi.support.Greeting;
 import java.nio.charset.StandardCharsets;
@@ -9,7 +9,7 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** PostgreSQL's driver. */
-final class PostgresDriver extends DatabaseDriver {
+public final class PostgresDriver extends DatabaseDriver {
     /** Requests TLS; the server accepts, declines, or refuses with an error. */
     private static final Greeting GREETING = new Greeting(
             "PostgreSQL",
@@ -31,7 +31,7 @@ final class PostgresDriver extends DatabaseDriver {
                     "verify-full", TlsLevel.VERIFIED),
             "sslmode=verify-full");
 
-    PostgresDriver() {
+    public PostgresDriver() {
         super("postgresql", 5432, GREETING, PARAMETERS);
     }
 

@@ -1,4 +1,4 @@
-package dev.holdfast.lock.jdbc.internal.dialect;
+package dev.holdfast.lock.jdbc.internal.dialect.driver;
 
 import dev.holdfast.lock.spi.support.Greeting;
 import java.sql.Driver;

@@ -1,4 +1,4 @@
-package dev.holdfast.lock.jdbc.internal.dialect;
+package dev.holdfast.lock.jdbc.internal.dialect.driver;
 
 import dev.holdfast.lock.spi.support.Greeting;
 import java.nio.charset.StandardCharsets;
@@ -9,7 +9,7 @@ import java.util.function.BiConsumer;
 import java.util.regex.Pattern;
 
 /** H2's driver. Its addresses have settings behind semicolons, where a backslash escapes. It refuses unknown settings. */
-final class H2Driver extends DatabaseDriver {
+public final class H2Driver extends DatabaseDriver {
     /** Requests a version that is too old, which the server refuses with an error. */
     private static final Greeting GREETING =
             new Greeting("H2", "\0\0\0\1\0\0\0\1".getBytes(StandardCharsets.ISO_8859_1), said -> said[0] == 0);
@@ -44,7 +44,7 @@ final class H2Driver extends DatabaseDriver {
             "TRACE_LEVEL_SYSTEM_OUT",
             "WRITE_DELAY");
 
-    H2Driver() {
+    public H2Driver() {
         super("h2", 9092, GREETING, null);
     }
 

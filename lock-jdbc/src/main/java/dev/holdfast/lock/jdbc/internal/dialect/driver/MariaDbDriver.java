@@ -1,11 +1,11 @@
-package dev.holdfast.lock.jdbc.internal.dialect;
+package dev.holdfast.lock.jdbc.internal.dialect.driver;
 
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Predicate;
 
 /** MariaDB's driver. */
-final class MariaDbDriver extends DatabaseDriver {
+public final class MariaDbDriver extends DatabaseDriver {
     private static final Parameters PARAMETERS = new Parameters(
             "org.mariadb.jdbc.Driver",
             false,
@@ -27,7 +27,7 @@ final class MariaDbDriver extends DatabaseDriver {
                     "verify-full", TlsLevel.VERIFIED),
             "sslMode=verify-full");
 
-    MariaDbDriver() {
+    public MariaDbDriver() {
         super("mariadb", MySqlDriver.PORT, MySqlDriver.GREETING, PARAMETERS);
     }
 
