@@ -95,32 +95,29 @@ public final class TransactionRunner {
         }
     }
 
-    /** Lifts the driver's setting, and on MySQL and MariaDB the session's, but not the server's. */
+    /** Lifts the driver's setting and, where there is one, the session's, but not the server's. */
     private <T> T readWrite(Connection connection, SqlWork<T> work) throws SQLException {
         boolean readOnly = connection.isReadOnly();
         if (readOnly) {
             connection.setReadOnly(false);
         }
         try {
-            String variable = dialect.readOnlyVariable();
-            if (variable == null) {
+            String lift = dialect.liftReadOnly();
+            if (lift == null) {
                 return work.run(connection);
             }
-            Schema.execute(
-                    connection,
-                    "SET @holdfast_read_only = @@session." + variable + ", SESSION " + variable + " = @@global."
-                            + variable);
+            Schema.execute(connection, lift);
             try {
                 return work.run(connection);
             } finally {
-                restoreQuietly(() -> Schema.execute(connection, "SET SESSION " + variable + " = @holdfast_read_only"));
+                restoreQuietly(() -> Schema.execute(connection, dialect.restoreReadOnly()));
             }
         } finally {
             restoreReadOnly(connection, readOnly);
         }
     }
 
-    /** On PostgreSQL, lifts a read-only default for one transaction, before its first statement. */
+    /** Lifts a read-only default for one transaction, before its first statement. */
     private <T> T inReadWriteTransaction(Connection connection, long deadlineNanos, SqlWork<T> work)
             throws SQLException {
         boolean autoCommit = connection.getAutoCommit();
@@ -136,33 +133,12 @@ public final class TransactionRunner {
                 connection.setReadOnly(false);
             }
             return inTransaction(connection, c -> {
-                liftReadOnly(
-                        c,
-                        "; SET LOCAL idle_in_transaction_session_timeout = "
-                                + Math.max(MIN_IDLE_MILLIS, millisLeft(deadlineNanos)));
+                dialect.makeWritable(c, Math.max(MIN_IDLE_MILLIS, millisLeft(deadlineNanos)));
                 return work.run(c);
             });
         } finally {
             restoreReadOnly(connection, readOnly);
             restoreAutoCommit(connection, autoCommit);
-        }
-    }
-
-    /**
-     * Makes the current transaction writable.
-     *
-     * @throws SQLException as {@link JdbcFailure#READ_ONLY} if the server is a standby, which reports an unsupported feature
-     */
-    public static void liftReadOnly(Connection connection, String more) throws SQLException {
-        try {
-            Schema.execute(connection, "SET TRANSACTION READ WRITE" + more);
-        } catch (SQLException e) {
-            if (!"0A000".equals(e.getSQLState())) {
-                throw e;
-            }
-            SQLException standby = new SQLException(e.getMessage(), "25006");
-            standby.addSuppressed(e);
-            throw standby;
         }
     }
 

@@ -373,9 +373,26 @@ public abstract class DatabaseDialect implements JdbcFailure.Codes {
      */
     public void requireLiftable(Connection connection) throws SQLException {}
 
-    /** The session's variable for a read-only default, or null if the driver's setting is enough. */
-    public @Nullable String readOnlyVariable() {
+    /**
+     * Makes the current transaction writable.
+     *
+     * @param idleMillis how long the client may be silent before the server ends the transaction; 0 for the server's limit
+     * @throws SQLException as {@link JdbcFailure#READ_ONLY} if the server is a standby
+     */
+    public void makeWritable(Connection connection, int idleMillis) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("SET TRANSACTION READ WRITE");
+        }
+    }
+
+    /** Gives the session the server's read-only default, and saves its own; null if the driver's setting is enough. */
+    public @Nullable String liftReadOnly() {
         return null;
+    }
+
+    /** Restores what {@link #liftReadOnly} saved. */
+    public String restoreReadOnly() {
+        throw new UnsupportedOperationException(title);
     }
 
     /**

@@ -244,6 +244,20 @@ public abstract class InnoDbDialect extends DatabaseDialect {
         return "SET SESSION wait_timeout = @holdfast_wait, SESSION innodb_lock_wait_timeout = @holdfast_lock";
     }
 
+    /** The session's variable for a read-only default. */
+    abstract String readOnlyVariable();
+
+    @Override
+    public String liftReadOnly() {
+        String variable = readOnlyVariable();
+        return "SET @holdfast_read_only = @@session." + variable + ", SESSION " + variable + " = @@global." + variable;
+    }
+
+    @Override
+    public String restoreReadOnly() {
+        return "SET SESSION " + readOnlyVariable() + " = @holdfast_read_only";
+    }
+
     /** MariaDB's driver omits a rollback after a failed statement, although the statement may have locked the row. */
     @Override
     public void rollback(Connection connection) throws SQLException {

@@ -46,7 +46,7 @@ final class MariaDbDialect extends InnoDbDialect {
     }
 
     @Override
-    public String readOnlyVariable() {
+    String readOnlyVariable() {
         return "tx_read_only";
     }
 

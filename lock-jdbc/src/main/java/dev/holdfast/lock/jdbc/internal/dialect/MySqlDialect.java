@@ -45,7 +45,7 @@ public final class MySqlDialect extends InnoDbDialect {
     }
 
     @Override
-    public String readOnlyVariable() {
+    String readOnlyVariable() {
         return "transaction_read_only";
     }
 

@@ -358,6 +358,22 @@ final class PostgresDialect extends DatabaseDialect {
         }
     }
 
+    /** A standby reports an unsupported feature. */
+    @Override
+    public void makeWritable(Connection connection, int idleMillis) throws SQLException {
+        String limit = idleMillis == 0 ? "" : "; SET LOCAL idle_in_transaction_session_timeout = " + idleMillis;
+        try {
+            Schema.execute(connection, "SET TRANSACTION READ WRITE" + limit);
+        } catch (SQLException e) {
+            if (!"0A000".equals(e.getSQLState())) {
+                throw e;
+            }
+            SQLException standby = new SQLException(e.getMessage(), "25006");
+            standby.addSuppressed(e);
+            throw standby;
+        }
+    }
+
     @Override
     public boolean liftsReadOnlyInTransaction() {
         return true;

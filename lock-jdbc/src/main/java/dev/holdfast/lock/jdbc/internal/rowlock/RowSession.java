@@ -240,7 +240,7 @@ public final class RowSession {
         connection.setAutoCommit(true);
         dialect.requireLiftable(connection);
         connection.setAutoCommit(false);
-        TransactionRunner.liftReadOnly(connection, "");
+        dialect.makeWritable(connection, 0);
     }
 
     private void execute(String statement) throws SQLException {

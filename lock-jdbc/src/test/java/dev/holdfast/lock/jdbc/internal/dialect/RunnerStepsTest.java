@@ -173,9 +173,10 @@ final class RunnerStepsTest {
         db.on("SET TRANSACTION", call -> {
             throw broken;
         });
-        assertThatThrownBy(() -> TransactionRunner.liftReadOnly(connection, "; SET x"))
+        assertThatThrownBy(() -> DatabaseDialects.POSTGRESQL.makeWritable(connection, 7))
                 .isSameAs(broken);
-        assertThat(db.calls("SET TRANSACTION READ WRITE; SET x")).hasSize(1);
+        assertThat(db.calls("SET TRANSACTION READ WRITE; SET LOCAL idle_in_transaction_session_timeout = 7"))
+                .hasSize(1);
     }
 
     /** The server ends an idle transaction when its time is over, but not during a short pause of the client. */
