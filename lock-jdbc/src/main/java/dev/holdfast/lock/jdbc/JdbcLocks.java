@@ -9,7 +9,7 @@ import dev.holdfast.lock.jdbc.internal.connection.Connections;
 import dev.holdfast.lock.jdbc.internal.connection.Database;
 import dev.holdfast.lock.jdbc.internal.dialect.LockTable;
 import dev.holdfast.lock.jdbc.internal.expiring.ExpiringRowBackend;
-import dev.holdfast.lock.jdbc.internal.notification.PostgresWakeups;
+import dev.holdfast.lock.jdbc.internal.notification.Wakeups;
 import dev.holdfast.lock.jdbc.internal.rowlock.LockedRowBackend;
 import dev.holdfast.lock.jdbc.internal.rowlock.RowSessionPool;
 import dev.holdfast.lock.jdbc.internal.session.SessionLockBackend;
@@ -263,9 +263,7 @@ public final class JdbcLocks {
                 return ExpiringRowBackend.of(
                                 kind,
                                 database,
-                                called && database.dialect().supportsNotifications()
-                                        ? new PostgresWakeups(database)
-                                        : null,
+                                called ? Wakeups.of(database, System::nanoTime) : null,
                                 System::nanoTime)
                         .requireRenewal(timeoutMillis);
             }

@@ -5,6 +5,7 @@ import dev.holdfast.lock.StoreFinding;
 import dev.holdfast.lock.jdbc.internal.dialect.driver.DatabaseDriver;
 import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
 import dev.holdfast.lock.jdbc.internal.sql.LockStatements;
+import dev.holdfast.lock.jdbc.internal.sql.Notifications;
 import dev.holdfast.lock.jdbc.internal.sql.RowChange;
 import dev.holdfast.lock.jdbc.internal.sql.RowStatements;
 import dev.holdfast.lock.jdbc.internal.sql.SessionStatements;
@@ -128,6 +129,11 @@ public abstract class DatabaseDialect implements JdbcFailure.Codes {
     /** Whether the database can notify waiters, for which the table has a column {@code awaited}. */
     public boolean supportsNotifications() {
         return false;
+    }
+
+    /** Null if the database cannot notify waiters. */
+    public @Nullable Notifications notifications(TableName table) {
+        return null;
     }
 
     // Failures

@@ -5,7 +5,7 @@ import dev.holdfast.lock.StoreFinding;
 import dev.holdfast.lock.jdbc.internal.dialect.driver.PostgresDriver;
 import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
 import dev.holdfast.lock.jdbc.internal.sql.LockStatements;
-import dev.holdfast.lock.jdbc.internal.sql.PostgresSql;
+import dev.holdfast.lock.jdbc.internal.sql.Notifications;
 import dev.holdfast.lock.jdbc.internal.sql.RowChange;
 import dev.holdfast.lock.jdbc.internal.sql.RowStatements;
 import dev.holdfast.lock.jdbc.internal.sql.SessionStatements;
@@ -122,6 +122,11 @@ final class PostgresDialect extends DatabaseDialect {
     @Override
     public boolean supportsNotifications() {
         return true;
+    }
+
+    @Override
+    public Notifications notifications(TableName table) {
+        return PostgresNotifications.of(table);
     }
 
     @Override

@@ -1,6 +1,5 @@
 package dev.holdfast.lock.jdbc.internal.dialect;
 
-import dev.holdfast.lock.jdbc.internal.sql.PostgresSql;
 import dev.holdfast.lock.jdbc.internal.sql.SessionKey;
 import dev.holdfast.lock.jdbc.internal.sql.SessionStatements;
 import dev.holdfast.lock.jdbc.internal.sql.SqlWork;

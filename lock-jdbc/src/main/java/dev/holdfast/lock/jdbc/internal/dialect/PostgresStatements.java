@@ -2,7 +2,6 @@ package dev.holdfast.lock.jdbc.internal.dialect;
 
 import dev.holdfast.lock.jdbc.internal.sql.ExpiryRows;
 import dev.holdfast.lock.jdbc.internal.sql.LockStatements;
-import dev.holdfast.lock.jdbc.internal.sql.PostgresSql;
 import dev.holdfast.lock.jdbc.internal.sql.RenewedRows;
 import dev.holdfast.lock.jdbc.internal.sql.RowOwners;
 import dev.holdfast.lock.jdbc.internal.sql.StatementBinder;

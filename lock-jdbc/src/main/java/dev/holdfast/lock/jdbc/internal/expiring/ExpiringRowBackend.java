@@ -11,7 +11,7 @@ import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialect;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseExamination;
 import dev.holdfast.lock.jdbc.internal.dialect.LockTable;
-import dev.holdfast.lock.jdbc.internal.notification.PostgresWakeups;
+import dev.holdfast.lock.jdbc.internal.notification.Wakeups;
 import dev.holdfast.lock.jdbc.internal.sql.ExpiryRows;
 import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
 import dev.holdfast.lock.jdbc.internal.sql.RowChange;
@@ -79,7 +79,7 @@ public final class ExpiringRowBackend implements LockBackend {
     private final ExpiryStatements statements;
     private final RowListing listing;
     private final @Nullable Sweeper sweeper;
-    private final @Nullable PostgresWakeups wakeups;
+    private final @Nullable Wakeups wakeups;
     private final AttemptsUnderWay underWay = new AttemptsUnderWay();
     private final Orphans orphans;
     private final FairnessPause fairness;
@@ -89,7 +89,7 @@ public final class ExpiringRowBackend implements LockBackend {
             Database database,
             ExpiryStatements statements,
             @Nullable Sweeper sweeper,
-            @Nullable PostgresWakeups wakeups,
+            @Nullable Wakeups wakeups,
             LongSupplier nanoTime) {
         BackendInfo ofAll = wakeups == null ? INFO : CALLING;
         this.info = sweeper == null
@@ -112,7 +112,7 @@ public final class ExpiringRowBackend implements LockBackend {
 
     /** A backend whose waiters are called, if there is who calls them; the time is for taking fairness alone. */
     public static ExpiringRowBackend of(
-            LockTable kind, Database database, @Nullable PostgresWakeups wakeups, LongSupplier nanoTime) {
+            LockTable kind, Database database, @Nullable Wakeups wakeups, LongSupplier nanoTime) {
         DatabaseDialect dialect = database.dialect();
         Tokens tokens = kind == LockTable.VERSION ? dialect.countedTokens() : dialect.sequenceTokens(database.table());
         RowShares shares = tokens.rowsGo()

@@ -6,9 +6,9 @@ import static org.awaitility.Awaitility.await;
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.jdbc.ScriptedEar;
 import dev.holdfast.lock.jdbc.internal.dialect.LockTable;
-import dev.holdfast.lock.jdbc.internal.notification.PostgresWakeups;
+import dev.holdfast.lock.jdbc.internal.dialect.PostgresSql;
 import dev.holdfast.lock.jdbc.internal.notification.WaitTicket;
-import dev.holdfast.lock.jdbc.internal.sql.PostgresSql;
+import dev.holdfast.lock.jdbc.internal.notification.Wakeups;
 import dev.holdfast.lock.jdbc.internal.sql.TableName;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.OwnerId;
@@ -17,6 +17,7 @@ import dev.holdfast.lock.testkit.support.LogCapture;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -36,7 +37,7 @@ final class ListeningTest {
     private final ScriptedDatabase scripted = ScriptedDatabase.postgres().answer("WITH relaxed", true);
     private final ScriptedEar notified = new ScriptedEar();
     private Database database;
-    private PostgresWakeups wakeups;
+    private Wakeups wakeups;
 
     private static ConditionFactory soon() {
         return await().atMost(PATIENCE).pollDelay(Duration.ZERO).pollInterval(Duration.ofMillis(1));
@@ -49,7 +50,7 @@ final class ListeningTest {
                 new Database.SchemaRequest(LockTable.VERSION, new TableName("shop.Locks"), false),
                 PATIENCE.toMillis(),
                 () -> {});
-        wakeups = new PostgresWakeups(database, notified.nanos::get);
+        wakeups = Objects.requireNonNull(Wakeups.of(database, notified.nanos::get));
     }
 
     @AfterEach

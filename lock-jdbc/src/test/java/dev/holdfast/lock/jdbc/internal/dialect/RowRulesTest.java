@@ -16,7 +16,6 @@ import dev.holdfast.lock.jdbc.internal.expiring.SharedRow;
 import dev.holdfast.lock.jdbc.internal.sql.ExpiryRows;
 import dev.holdfast.lock.jdbc.internal.sql.ExpiryRows.BesideShares;
 import dev.holdfast.lock.jdbc.internal.sql.LockStatements;
-import dev.holdfast.lock.jdbc.internal.sql.PostgresSql;
 import dev.holdfast.lock.jdbc.internal.sql.RowStatements;
 import dev.holdfast.lock.jdbc.internal.sql.StatementBinder;
 import dev.holdfast.lock.jdbc.internal.sql.TableName;

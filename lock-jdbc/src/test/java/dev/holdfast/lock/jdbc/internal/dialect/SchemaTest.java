@@ -7,7 +7,6 @@ import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.jdbc.JdbcInternals;
 import dev.holdfast.lock.jdbc.JdbcStrategy;
 import dev.holdfast.lock.jdbc.internal.connection.ScriptedDatabase;
-import dev.holdfast.lock.jdbc.internal.sql.PostgresSql;
 import dev.holdfast.lock.jdbc.internal.sql.TableName;
 import dev.holdfast.lock.spi.support.Remedy;
 import java.sql.SQLException;

@@ -19,7 +19,7 @@ import dev.holdfast.lock.jdbc.internal.connection.Database;
 import dev.holdfast.lock.jdbc.internal.connection.RecordedDb;
 import dev.holdfast.lock.jdbc.internal.connection.RecordedDb.Answer;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
-import dev.holdfast.lock.jdbc.internal.notification.PostgresWakeups;
+import dev.holdfast.lock.jdbc.internal.notification.Wakeups;
 import dev.holdfast.lock.jdbc.internal.rowlock.RowTicket;
 import dev.holdfast.lock.jdbc.internal.sql.ExpiryRows;
 import dev.holdfast.lock.spi.AcquireResult;
@@ -59,7 +59,10 @@ final class ExpiringRowBackendTest {
     private LockBackend backend(JdbcStrategy strategy, boolean called) {
         Database database = db.open(strategy);
         return ExpiringRowBackend.of(
-                JdbcInternals.table(strategy), database, called ? new PostgresWakeups(database) : null, nanos::get);
+                JdbcInternals.table(strategy),
+                database,
+                called ? Wakeups.of(database, System::nanoTime) : null,
+                nanos::get);
     }
 
     private static Answer busy(long remainingMillis) {

@@ -38,7 +38,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The connection that receives PostgreSQL's notifications. */
-final class PostgresListenerTest {
+final class NotificationListenerTest {
     private static final int ROUNDS = 20;
     private static final Duration PATIENCE = Duration.ofSeconds(30);
 

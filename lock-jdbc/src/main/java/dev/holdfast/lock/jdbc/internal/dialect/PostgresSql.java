@@ -1,5 +1,6 @@
-package dev.holdfast.lock.jdbc.internal.sql;
+package dev.holdfast.lock.jdbc.internal.dialect;
 
+import dev.holdfast.lock.jdbc.internal.sql.TableName;
 import java.util.Locale;
 
 /**

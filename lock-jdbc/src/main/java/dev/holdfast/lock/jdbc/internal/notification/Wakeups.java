@@ -2,7 +2,7 @@ package dev.holdfast.lock.jdbc.internal.notification;
 
 import dev.holdfast.lock.jdbc.internal.connection.Connections;
 import dev.holdfast.lock.jdbc.internal.connection.Database;
-import dev.holdfast.lock.jdbc.internal.sql.PostgresSql;
+import dev.holdfast.lock.jdbc.internal.sql.Notifications;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.spi.Subscription;
@@ -20,7 +20,7 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Notifies waiters of a release: by PostgreSQL's notifications while they arrive, else by polling.
+ * Notifies waiters of a release: by the database's notifications while they arrive, else by polling.
  *
  * <p><b>No release is missed.</b> A waiter first listens. Then it announces itself in the lock's row, in the column
  * {@code awaited}; the same statement returns whether the lock is still held. A later release sees the announcement, since
@@ -35,41 +35,30 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Thread-safe. Uses one connection and one thread while there are waiters, and ten seconds longer.
  */
-public final class PostgresWakeups implements AutoCloseable {
-    private static final BackgroundLog LOG = BackgroundLog.of(PostgresWakeups.class);
+public final class Wakeups implements AutoCloseable {
+    private static final BackgroundLog LOG = BackgroundLog.of(Wakeups.class);
     private static final long ANNOUNCE_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(3_500);
     private static final long TIMEOUT_MILLIS = 3_000;
-    private static final String NOTIFY =
-            "SELECT pg_catalog.pg_notify(" + PostgresSql.TEXT + ", " + PostgresSql.TEXT + ")";
 
     private final Database database;
     private final Executor executor;
-    private final String channel;
-    private final String announce;
+    private final Notifications notifications;
     private final Set<WaitTicket> waiting = ConcurrentHashMap.newKeySet();
-    private final PostgresListener listener;
+    private final NotificationListener listener;
     private volatile boolean live;
 
-    public PostgresWakeups(Database database) {
-        this(database, System::nanoTime);
-    }
-
     /** The ticker applies to listening only. */
-    public PostgresWakeups(Database database, LongSupplier nanoTime) {
+    private Wakeups(Database database, Notifications notifications, LongSupplier nanoTime) {
         this.database = database;
         this.executor = database::inBackground;
-        this.channel = PostgresSql.channel(database.table());
-        this.listener = new PostgresListener(this, channel, nanoTime);
-        String held = " WHERE name {=} ? AND owner IS NOT NULL AND expires {>} pg_catalog.clock_timestamp() AND ";
-        announce = PostgresSql.named(
-                """
-                WITH relaxed AS MATERIALIZED (SELECT pg_catalog.set_config('synchronous_commit', 'off', true) AS value),
-                announced AS (
-                  UPDATE %1$s SET awaited = pg_catalog.clock_timestamp() {+} interval '15 seconds' FROM relaxed%2$s
-                    relaxed.value IS NOT NULL AND (awaited IS NULL OR awaited {<} %3$s)
-                  RETURNING 1)
-                SELECT EXISTS (SELECT 1 FROM announced)
-                  OR EXISTS (SELECT 1 FROM %1$s%2$s awaited {>=} %3$s)""".formatted(database.table(), held, "(pg_catalog.clock_timestamp() {+} interval '10 seconds')"));
+        this.notifications = notifications;
+        this.listener = new NotificationListener(this, notifications, nanoTime);
+    }
+
+    /** Null if the database has no notifications. */
+    public static @Nullable Wakeups of(Database database, LongSupplier nanoTime) {
+        Notifications notifications = database.dialect().notifications(database.table());
+        return notifications == null ? null : new Wakeups(database, notifications, nanoTime);
     }
 
     /** The ticket of an acquisition that found the lock busy and waits; it may have a ticket already. */
@@ -129,7 +118,7 @@ public final class PostgresWakeups implements AutoCloseable {
     private boolean announce(String name) throws SQLException {
         byte[] bytes = LockName.utf8(name);
         return database.run(TIMEOUT_MILLIS, connection -> {
-            try (PreparedStatement statement = connection.prepareStatement(announce)) {
+            try (PreparedStatement statement = connection.prepareStatement(notifications.announce())) {
                 statement.setBytes(1, bytes);
                 statement.setBytes(2, bytes);
                 try (ResultSet rows = statement.executeQuery()) {
@@ -182,8 +171,8 @@ public final class PostgresWakeups implements AutoCloseable {
         executor.execute(() -> {
             try {
                 database.run(TIMEOUT_MILLIS, connection -> {
-                    try (PreparedStatement statement = connection.prepareStatement(NOTIFY)) {
-                        statement.setString(1, channel);
+                    try (PreparedStatement statement = connection.prepareStatement(notifications.send())) {
+                        statement.setString(1, notifications.channel());
                         statement.setString(2, payload);
                         statement.executeQuery().close();
                         return true;

@@ -3,11 +3,14 @@ package dev.holdfast.lock.jdbc.internal.notification;
 import dev.holdfast.lock.jdbc.internal.connection.Connections;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
 import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
+import dev.holdfast.lock.jdbc.internal.sql.Notifications;
+import dev.holdfast.lock.jdbc.internal.sql.Notifications.Receiver;
 import dev.holdfast.lock.spi.support.Answers;
 import dev.holdfast.lock.spi.support.BackgroundLog;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -18,15 +21,13 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
-import org.postgresql.PGConnection;
-import org.postgresql.PGNotification;
 
 /**
- * The connection on which a client receives PostgreSQL's notifications, and the thread that reads it. Opened when there is
+ * The connection on which a client receives notifications, and the thread that reads it. Opened when there is
  * a waiter, and closed ten seconds after the last one. Thread-safe.
  */
-final class PostgresListener implements AutoCloseable {
-    private static final BackgroundLog LOG = BackgroundLog.of(PostgresListener.class);
+final class NotificationListener implements AutoCloseable {
+    private static final BackgroundLog LOG = BackgroundLog.of(NotificationListener.class);
     private static final String HELLO = "hello ";
     private static final int READ_MILLIS = 250;
     private static final int ANSWER_MILLIS = 5_000;
@@ -40,8 +41,8 @@ final class PostgresListener implements AutoCloseable {
     private static final long LAST_RETRY_NANOS = TimeUnit.SECONDS.toNanos(5);
     private static final long DEAF_RETRY_NANOS = TimeUnit.MINUTES.toNanos(5);
 
-    private final PostgresWakeups wakeups;
-    private final String channel;
+    private final Wakeups wakeups;
+    private final Notifications notifications;
     private final AtomicBoolean running = new AtomicBoolean();
     private volatile boolean closed;
     private volatile CompletableFuture<Void> ended = CompletableFuture.completedFuture(null);
@@ -53,9 +54,9 @@ final class PostgresListener implements AutoCloseable {
     private final LongSupplier nanoTime;
     private volatile long notBeforeNanos;
 
-    PostgresListener(PostgresWakeups wakeups, String channel, LongSupplier nanoTime) {
+    NotificationListener(Wakeups wakeups, Notifications notifications, LongSupplier nanoTime) {
         this.wakeups = wakeups;
-        this.channel = channel;
+        this.notifications = notifications;
         this.nanoTime = nanoTime;
         this.notBeforeNanos = nanoTime.getAsLong();
     }
@@ -78,14 +79,17 @@ final class PostgresListener implements AutoCloseable {
                         LOG.info(
                                 "channel '{}': notifications do not arrive, as behind a proxy that pools transactions;"
                                         + " waiters poll instead",
-                                channel);
+                                notifications.channel());
                         notBeforeNanos = nanoTime.getAsLong() + DEAF_RETRY_NANOS;
                         return;
                     }
                 } catch (SQLException | LinkageError e) {
                     wakeups.live(false);
                     listening = null;
-                    LOG.debug("channel '{}': listening failed, waiters poll until it works again", channel, e);
+                    LOG.debug(
+                            "channel '{}': listening failed, waiters poll until it works again",
+                            notifications.channel(),
+                            e);
                     if (e instanceof LinkageError || e instanceof SQLException sql && cannot(sql)) {
                         notBeforeNanos = nanoTime.getAsLong() + DEAF_RETRY_NANOS;
                         return;
@@ -111,7 +115,7 @@ final class PostgresListener implements AutoCloseable {
         pausing = null;
     }
 
-    /** Whether listening is impossible: the driver is not PostgreSQL's own, or the pool hides it. */
+    /** Whether listening is impossible: the driver is not the database's own, or the pool hides it. */
     private static boolean cannot(SQLException e) {
         return e.getMessage() != null && e.getMessage().contains("unwrap")
                 || DatabaseDialects.failure(e) == JdbcFailure.NO_ACCESS;
@@ -135,21 +139,21 @@ final class PostgresListener implements AutoCloseable {
         listening = connection;
         boolean clean = false;
         try {
-            PGConnection driver = connection.unwrap(PGConnection.class);
-            Connection direct = driver instanceof Connection itself ? itself : connection;
+            Receiver receiver = notifications.receiver(connection);
+            Connection direct = receiver.connection();
             boolean autoCommit = direct.getAutoCommit();
             int timeoutMillis = direct.getNetworkTimeout();
             if (!autoCommit) {
                 direct.setAutoCommit(true);
             }
             direct.setNetworkTimeout(Runnable::run, ANSWER_MILLIS);
-            execute(direct, "LISTEN \"" + channel + "\"");
-            boolean heard = hear(direct, driver);
+            execute(direct, notifications.listen());
+            boolean heard = hear(receiver);
             wakeups.live(false);
             if (closed && wakeups.connections().canEvict(connection)) {
                 return heard; // the connection may have been aborted
             }
-            execute(direct, "UNLISTEN \"" + channel + "\"");
+            execute(direct, notifications.unlisten());
             direct.setNetworkTimeout(Runnable::run, timeoutMillis);
             if (!autoCommit) {
                 direct.setAutoCommit(false);
@@ -166,7 +170,7 @@ final class PostgresListener implements AutoCloseable {
         }
     }
 
-    private boolean hear(Connection connection, PGConnection driver) throws SQLException {
+    private boolean hear(Receiver receiver) throws SQLException {
         String hello = HELLO + UUID.randomUUID();
         wakeups.sayHello(hello);
         long startNanos = nanoTime.getAsLong();
@@ -175,20 +179,18 @@ final class PostgresListener implements AutoCloseable {
         long helloNanos = startNanos;
         boolean heard = false;
         while (true) {
-            PGNotification[] notifications = read(driver);
+            List<String> payloads = read(receiver);
             if (closed) {
                 return true;
             }
             long now = nanoTime.getAsLong();
-            if (notifications != null) {
-                for (PGNotification each : notifications) {
-                    checkedNanos = now;
-                    if (each.getParameter().equals(hello)) {
-                        heard = true;
-                        wakeups.live(true);
-                    } else {
-                        wakeups.notified(each.getParameter());
-                    }
+            for (String payload : payloads) {
+                checkedNanos = now;
+                if (payload.equals(hello)) {
+                    heard = true;
+                    wakeups.live(true);
+                } else {
+                    wakeups.notified(payload);
                 }
             }
             if (!heard && now - startNanos > HELLO_NANOS) {
@@ -204,16 +206,16 @@ final class PostgresListener implements AutoCloseable {
                 return true;
             }
             if (now - checkedNanos > CHECK_NANOS) {
-                execute(connection, "SELECT 1");
+                execute(receiver.connection(), "SELECT 1");
                 checkedNanos = now;
             }
         }
     }
 
-    private PGNotification @Nullable [] read(PGConnection driver) throws SQLException {
+    private List<String> read(Receiver receiver) throws SQLException {
         reading = true;
         try {
-            return closed ? null : driver.getNotifications(READ_MILLIS);
+            return closed ? List.of() : receiver.read(READ_MILLIS);
         } finally {
             reading = false;
         }
