@@ -1,6 +1,6 @@
 /**
- * The databases: one {@code DatabaseDialect} for each, with its statements, its schema and its checks. What error codes mean is in
- * {@code sql.JdbcFailure}, and what concerns drivers in package {@code connection}.
+ * The databases: one {@code DatabaseDialect} for each, listed in {@code DatabaseDialects}, with its statements, its schema, its
+ * checks, what its error codes mean and, in package {@code driver}, its addresses. No other package names a database.
  */
 @org.jspecify.annotations.NullMarked
 package dev.holdfast.lock.jdbc.internal.dialect;
