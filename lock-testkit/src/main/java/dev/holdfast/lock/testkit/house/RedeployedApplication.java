@@ -35,7 +35,7 @@ public final class RedeployedApplication {
      *
      * <p>Excluded is what is not the library's: Netty registers a listener at the flight recorder for good, unless that is switched
      * off; the JDK keeps drivers until somebody removes them, as containers do; MySQL's driver has a thread until a method
-     * of its own ends it; Java 17 keeps types of the record that was used last.
+     * of its own ends it; it keeps a type of the record that was used last.
      *
      * @param uri an address for {@link LockClient#connect(String)}, not null
      * @param lateThreads beginnings of the names of threads that the store's own library ends later; before the loader is closed,
@@ -55,24 +55,39 @@ public final class RedeployedApplication {
                 System.setProperty(FLIGHT_RECORDER, before);
             }
         }
-        useRecord();
+        useAnotherRecord();
         Waits.until("the loader's collection", () -> {
             System.gc();
             return loader.get() == null;
         });
     }
 
-    /** Replaces the types of records' components that the JDK keeps, one for each of their methods, with one of its own. */
-    private static void useRecord() {
-        UsedLast used = new UsedLast(Thread.State.NEW);
-        if (used.hashCode() != used.hashCode()
-                || used.equals(new UsedLast(Thread.State.RUNNABLE))
-                || !used.toString().contains("NEW")) {
-            throw new AssertionError("a record that is wrong: " + used);
+    /**
+     * The JDK keeps a component's type of the record whose method was called last, one for each kind of method; since Java 19 by a
+     * soft reference if the type is of another loader. So a record of one more loader takes the place of the application's.
+     */
+    private static void useAnotherRecord() throws Exception {
+        try (URLClassLoader another = new URLClassLoader(classPath(), ClassLoader.getPlatformClassLoader())) {
+            another.loadClass(UsedLast.class.getName()).getMethod("use").invoke(null);
         }
     }
 
-    private record UsedLast(Thread.State state) {}
+    /** Public, since another loader uses it. */
+    public record UsedLast(Component component) {
+        enum Component {
+            ONE,
+            ANOTHER
+        }
+
+        /** Calls each method that the compiler makes for a record. */
+        public static void use() {
+            UsedLast used = new UsedLast(Component.ONE);
+            UsedLast other = new UsedLast(Component.ANOTHER);
+            if (used.equals(other) || used.hashCode() != used.hashCode() || used.toString().isEmpty()) {
+                throw new IllegalStateException("a record that is wrong: " + used);
+            }
+        }
+    }
 
     private static WeakReference<ClassLoader> deployedAndTakenDown(String uri, List<String> late) throws Exception {
         // The JDK's thread for delays lives as long as the process, and keeps the context loader of its first caller.
