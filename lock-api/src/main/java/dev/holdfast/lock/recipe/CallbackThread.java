@@ -8,6 +8,8 @@ public final class CallbackThread extends Thread {
 
     CallbackThread(Thread candidate, Runnable task, String name) {
         super(null, task, name, 0, false);
+        setDaemon(true);
+        setContextClassLoader(CallbackThread.class.getClassLoader()); // Java 19 and later would take the system's
         this.candidate = candidate;
     }
 

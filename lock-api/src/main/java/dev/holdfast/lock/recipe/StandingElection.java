@@ -8,6 +8,7 @@ import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.spi.support.BackgroundLog;
+import dev.holdfast.lock.spi.support.ClientThreads;
 import dev.holdfast.lock.text.Printable;
 import java.time.Duration;
 import java.util.Optional;
@@ -92,8 +93,7 @@ final class StandingElection implements Election {
         this.revoked = revoked;
         this.stopTime = stopTime;
         this.surroundings = surroundings;
-        this.thread = new Thread(null, this::stand, threadName(""), 0, false);
-        this.thread.setDaemon(true);
+        this.thread = ClientThreads.daemon(threadName(""), this::stand);
     }
 
     StandingElection start() {
@@ -102,9 +102,7 @@ final class StandingElection implements Election {
     }
 
     private Thread daemon(String role, Runnable task) {
-        Thread daemon = new CallbackThread(thread, task, threadName(role));
-        daemon.setDaemon(true);
-        return daemon;
+        return new CallbackThread(thread, task, threadName(role));
     }
 
     private String threadName(String role) {

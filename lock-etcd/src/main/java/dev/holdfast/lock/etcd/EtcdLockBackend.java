@@ -45,6 +45,7 @@ import dev.holdfast.lock.spi.Ticket;
 import dev.holdfast.lock.spi.support.Answers;
 import dev.holdfast.lock.spi.support.BackgroundLog;
 import dev.holdfast.lock.spi.support.CallLimit;
+import dev.holdfast.lock.spi.support.ClientThreads;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
@@ -317,8 +318,7 @@ final class EtcdLockBackend implements LockBackend {
         names.close();
         boolean unanswered = acquisitions.values().stream().anyMatch(EtcdAcquisition::isEnding);
         CompletableFuture<Void> revoked = leases.close(lingering);
-        Thread closing = new Thread(null, () -> endAfter(revoked), "holdfast-etcd-close", 0, false);
-        closing.setDaemon(true);
+        Thread closing = ClientThreads.daemon("holdfast-etcd-close", () -> endAfter(revoked));
         closing.start();
         try {
             closing.join(unanswered ? 1 : closeMillis);

@@ -81,6 +81,7 @@ final class OwnedClient {
         } finally {
             if (client == null) {
                 close(null, loop);
+                threads.awaitEnd(timeout.toNanos());
             }
         }
     }

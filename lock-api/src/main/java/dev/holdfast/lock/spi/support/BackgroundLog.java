@@ -61,12 +61,12 @@ public final class BackgroundLog {
 
     private static ThreadPoolExecutor writer() {
         ThreadPoolExecutor writer = new ThreadPoolExecutor(
-                1, 1, IDLE_MILLIS, TimeUnit.MILLISECONDS, new LinkedBlockingQueue<>(MAX_WAITING), task -> {
-                    Thread thread = new Thread(null, task, "holdfast-log", 0, false);
-                    thread.setDaemon(true);
-                    thread.setContextClassLoader(BackgroundLog.class.getClassLoader());
-                    return thread;
-                });
+                1,
+                1,
+                IDLE_MILLIS,
+                TimeUnit.MILLISECONDS,
+                new LinkedBlockingQueue<>(MAX_WAITING),
+                task -> ClientThreads.daemon("holdfast-log", task));
         writer.allowCoreThreadTimeOut(true);
         return writer;
     }

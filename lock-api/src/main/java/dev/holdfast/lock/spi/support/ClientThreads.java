@@ -1,6 +1,7 @@
 package dev.holdfast.lock.spi.support;
 
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
@@ -14,6 +15,23 @@ public final class ClientThreads {
 
     /** For one client. */
     public ClientThreads() {}
+
+    /**
+     * Makes a thread of this library, which does not keep the process alive. It inherits no thread-locals from the caller that
+     * happens to make it, so that no tenant, user or transaction of that caller reaches others. Its context loader is that of this
+     * library: a thread that inherits no thread-locals would have the system's loader since Java 19, in which drivers and callbacks
+     * of an application in an archive or a servlet container do not find their classes.
+     *
+     * @param name its name
+     * @param task what it runs
+     * @return the thread, not started
+     */
+    public static Thread daemon(String name, Runnable task) {
+        Thread thread = new Thread(null, task, name, 0, false);
+        thread.setDaemon(true);
+        thread.setContextClassLoader(ClientThreads.class.getClassLoader());
+        return thread;
+    }
 
     /**
      * Returns a factory whose threads belong to this client. They have this library's class loader as their context loader.
@@ -37,11 +55,22 @@ public final class ClientThreads {
      * @param nanos how long at most, in nanoseconds
      */
     public void awaitEnd(long nanos) {
+        awaitEnd(CompletableFuture.completedFuture(null), nanos);
+    }
+
+    /**
+     * Waits as {@link #awaitEnd(long)} does, but first for a library that may still start threads.
+     *
+     * @param last completes when no more threads are started
+     * @param nanos how long at most, in nanoseconds
+     */
+    public void awaitEnd(CompletableFuture<?> last, long nanos) {
         if (made.contains(Thread.currentThread())) {
             return;
         }
         long deadlineNanos = System.nanoTime() + nanos;
         try {
+            Answers.await(last, nanos);
             for (Thread thread : made) {
                 long leftMillis = TimeUnit.NANOSECONDS.toMillis(deadlineNanos - System.nanoTime());
                 if (leftMillis <= 0) {

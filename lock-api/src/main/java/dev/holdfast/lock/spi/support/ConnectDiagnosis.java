@@ -157,13 +157,9 @@ public final class ConnectDiagnosis implements AutoCloseable {
         CompletableFuture<PortProbe.Finding> found = new CompletableFuture<>();
         long untilNanos = Math.max(deadlineNanos, System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(MIN_MILLIS));
         // A separate thread, since name resolution may hang for longer than the deadline.
-        Thread thread = new Thread(
-                null,
-                () -> found.complete(probe.look(server, untilNanos - TimeUnit.MILLISECONDS.toNanos(MIN_MILLIS) / 2)),
+        Thread thread = ClientThreads.daemon(
                 "holdfast-connect-diagnosis",
-                0,
-                false);
-        thread.setDaemon(true);
+                () -> found.complete(probe.look(server, untilNanos - TimeUnit.MILLISECONDS.toNanos(MIN_MILLIS) / 2)));
         thread.start();
         return found;
     }

@@ -55,8 +55,7 @@ public final class LocalHost {
 
     private static String lookedUp(Callable<String> lookUp, long patienceMillis) {
         FutureTask<String> answer = new FutureTask<>(lookUp);
-        Thread looking = new Thread(null, answer, "holdfast-hostname", 0, false);
-        looking.setDaemon(true);
+        Thread looking = ClientThreads.daemon("holdfast-hostname", answer);
         looking.start();
         try {
             return answer.get(patienceMillis, TimeUnit.MILLISECONDS);

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.testkit.house;
 
+import dev.holdfast.lock.Election;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.testkit.support.Waits;
@@ -83,7 +84,9 @@ public final class RedeployedApplication {
         public static void use() {
             UsedLast used = new UsedLast(Component.ONE);
             UsedLast other = new UsedLast(Component.ANOTHER);
-            if (used.equals(other) || used.hashCode() != used.hashCode() || used.toString().isEmpty()) {
+            if (used.equals(other)
+                    || used.hashCode() != used.hashCode()
+                    || used.toString().isEmpty()) {
                 throw new IllegalStateException("a record that is wrong: " + used);
             }
         }
@@ -158,11 +161,26 @@ public final class RedeployedApplication {
                 if (!lease.isValid()) {
                     throw new IllegalStateException("the lease is not valid");
                 }
+                requireOwnLoader(locks);
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
                 throw new IllegalStateException(e);
             } finally {
                 removeDrivers();
+            }
+        }
+
+        /** In a callback, libraries look for classes and resources in the context loader. */
+        private static void requireOwnLoader(LockClient locks) {
+            CompletableFuture<ClassLoader> seen = new CompletableFuture<>();
+            try (Election election = locks.election("redeployed leader")
+                    .onElected(
+                            leadership -> seen.complete(Thread.currentThread().getContextClassLoader()))
+                    .start()) {
+                ClassLoader loader = seen.orTimeout(1, TimeUnit.MINUTES).join();
+                if (loader != Program.class.getClassLoader()) {
+                    throw new IllegalStateException(election + ": the callback has the loader " + loader);
+                }
             }
         }
 

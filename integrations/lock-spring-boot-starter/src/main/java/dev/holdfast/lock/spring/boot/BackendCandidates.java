@@ -6,6 +6,7 @@ import dev.holdfast.lock.etcd.EtcdLocks;
 import dev.holdfast.lock.jdbc.JdbcLocks;
 import dev.holdfast.lock.jdbc.JdbcStrategy;
 import dev.holdfast.lock.redis.RedisLocks;
+import dev.holdfast.lock.spi.support.ClientThreads;
 import dev.holdfast.lock.spring.boot.HoldfastProperties.Backend;
 import dev.holdfast.lock.spring.boot.HoldfastProperties.InitializeSchema;
 import dev.holdfast.lock.spring.boot.HoldfastProperties.Jdbc;
@@ -143,8 +144,7 @@ final class BackendCandidates {
                 dataSource.getConnection().close();
                 return null;
             });
-            Thread thread = new Thread(null, connecting, "holdfast-first-connection", 0, false);
-            thread.setDaemon(true);
+            Thread thread = ClientThreads.daemon("holdfast-first-connection", connecting);
             thread.start();
             try {
                 connecting.get(timeout.toMillis(), TimeUnit.MILLISECONDS);

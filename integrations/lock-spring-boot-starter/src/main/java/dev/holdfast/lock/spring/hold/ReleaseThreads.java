@@ -1,5 +1,6 @@
 package dev.holdfast.lock.spring.hold;
 
+import dev.holdfast.lock.spi.support.ClientThreads;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
@@ -21,11 +22,12 @@ final class ReleaseThreads implements Executor, AutoCloseable {
 
     private final AtomicInteger count = new AtomicInteger();
     private final ThreadPoolExecutor threads = new ThreadPoolExecutor(
-            MAX_THREADS, MAX_THREADS, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), task -> {
-                Thread thread = new Thread(null, task, "holdfast-release-" + count.incrementAndGet(), 0, false);
-                thread.setDaemon(true);
-                return thread;
-            });
+            MAX_THREADS,
+            MAX_THREADS,
+            IDLE_SECONDS,
+            TimeUnit.SECONDS,
+            new LinkedBlockingQueue<>(),
+            task -> ClientThreads.daemon("holdfast-release-" + count.incrementAndGet(), task));
 
     ReleaseThreads() {
         threads.allowCoreThreadTimeOut(true);

@@ -1,6 +1,7 @@
 package dev.holdfast.lock.engine.internal.runtime;
 
 import dev.holdfast.lock.spi.Subscription;
+import dev.holdfast.lock.spi.support.ClientThreads;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -146,11 +147,6 @@ public record EngineRuntime(
      */
     private static ThreadFactory threads(String role) {
         AtomicInteger count = new AtomicInteger();
-        return task -> {
-            Thread thread = new Thread(null, task, "holdfast-" + role + "-" + count.incrementAndGet(), 0, false);
-            thread.setDaemon(true);
-            thread.setContextClassLoader(EngineRuntime.class.getClassLoader());
-            return thread;
-        };
+        return task -> ClientThreads.daemon("holdfast-" + role + "-" + count.incrementAndGet(), task);
     }
 }

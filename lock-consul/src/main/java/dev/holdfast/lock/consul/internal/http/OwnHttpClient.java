@@ -40,11 +40,12 @@ public final class OwnHttpClient {
         this.timeout = timeout;
         AtomicInteger number = new AtomicInteger();
         executor = new ThreadPoolExecutor(
-                THREADS, THREADS, 5, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), threads.by(task -> {
-                    Thread thread = new Thread(null, task, "holdfast-consul-" + number.incrementAndGet(), 0, false);
-                    thread.setDaemon(true);
-                    return thread;
-                }));
+                THREADS,
+                THREADS,
+                5,
+                TimeUnit.SECONDS,
+                new LinkedBlockingQueue<>(),
+                threads.by(task -> ClientThreads.daemon("holdfast-consul-" + number.incrementAndGet(), task)));
         executor.allowCoreThreadTimeOut(true);
         client = newClient(tls);
         renewals = newClient(tls);

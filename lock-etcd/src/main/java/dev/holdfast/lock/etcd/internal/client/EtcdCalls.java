@@ -1,5 +1,6 @@
 package dev.holdfast.lock.etcd.internal.client;
 
+import dev.holdfast.lock.spi.support.ClientThreads;
 import dev.holdfast.lock.spi.support.FailureTranslator;
 import dev.holdfast.lock.spi.support.Timeouts;
 import io.etcd.jetcd.ByteSequence;
@@ -60,11 +61,8 @@ public final class EtcdCalls {
 
     /** Creates the one daemon thread of a backend. */
     public static ScheduledThreadPoolExecutor newExecutor() {
-        ScheduledThreadPoolExecutor executor = new ScheduledThreadPoolExecutor(1, task -> {
-            Thread thread = new Thread(null, task, "holdfast-etcd", 0, false);
-            thread.setDaemon(true);
-            return thread;
-        });
+        ScheduledThreadPoolExecutor executor =
+                new ScheduledThreadPoolExecutor(1, task -> ClientThreads.daemon("holdfast-etcd", task));
         executor.setRemoveOnCancelPolicy(true);
         return executor;
     }

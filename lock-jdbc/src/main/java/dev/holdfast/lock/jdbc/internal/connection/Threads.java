@@ -72,6 +72,7 @@ public final class Threads {
         Helper(Runnable task, String name) {
             super(null, task, name, 0, false); // without the thread-locals of whichever caller comes first
             setDaemon(true);
+            setContextClassLoader(Threads.class.getClassLoader()); // Java 19 and later would take the system's
         }
     }
 }

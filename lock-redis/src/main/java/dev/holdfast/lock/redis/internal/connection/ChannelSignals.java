@@ -4,6 +4,7 @@ import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.redis.internal.script.RedisKeys;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.support.BackgroundLog;
+import dev.holdfast.lock.spi.support.ClientThreads;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisConnectionStateAdapter;
 import io.lettuce.core.pubsub.RedisPubSubAdapter;
@@ -113,8 +114,7 @@ final class ChannelSignals implements RedisSignals {
     private void open() {
         CompletableFuture<StatefulRedisPubSubConnection<String, String>> opening = new CompletableFuture<>();
         if (!closed && connection.compareAndSet(null, opening)) {
-            Thread thread = new Thread(null, () -> open(opening), "holdfast-redis-subscribe", 0, false);
-            thread.setDaemon(true);
+            Thread thread = ClientThreads.daemon("holdfast-redis-subscribe", () -> open(opening));
             thread.start();
         }
     }

@@ -2,6 +2,7 @@ package dev.holdfast.lock.redis.internal.connection;
 
 import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.spi.support.BackgroundLog;
+import dev.holdfast.lock.spi.support.ClientThreads;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisCommandTimeoutException;
 import java.util.Map;
@@ -188,8 +189,7 @@ final class ConnectionSupervisor {
             connecting.set(false);
             return;
         }
-        Thread thread = new Thread(null, () -> connectAnew(old), "holdfast-redis-connect", 0, false);
-        thread.setDaemon(true);
+        Thread thread = ClientThreads.daemon("holdfast-redis-connect", () -> connectAnew(old));
         thread.start();
     }
 

@@ -2,6 +2,7 @@ package dev.holdfast.lock.redis.internal.connection;
 
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.support.Answers;
+import dev.holdfast.lock.spi.support.ClientThreads;
 import dev.holdfast.lock.spi.support.ConnectDiagnosis;
 import dev.holdfast.lock.spi.support.FailureTranslator;
 import dev.holdfast.lock.spi.support.Greeting;
@@ -124,28 +125,22 @@ final class InitialConnect implements AutoCloseable {
 
     private <T> T once(Supplier<T> open, Consumer<T> tooLate) {
         CompletableFuture<T> opened = new CompletableFuture<>();
-        Thread thread = new Thread(
-                null,
-                () -> {
-                    threads.add(Thread.currentThread());
-                    if (ended) {
-                        Thread.currentThread().interrupt();
-                    }
-                    try {
-                        T result = open.get();
-                        if (!opened.complete(result)) {
-                            tooLate.accept(result);
-                        }
-                    } catch (Throwable e) {
-                        opened.completeExceptionally(e);
-                    } finally {
-                        threads.remove(Thread.currentThread());
-                    }
-                },
-                "holdfast-redis-open",
-                0,
-                false);
-        thread.setDaemon(true);
+        Thread thread = ClientThreads.daemon("holdfast-redis-open", () -> {
+            threads.add(Thread.currentThread());
+            if (ended) {
+                Thread.currentThread().interrupt();
+            }
+            try {
+                T result = open.get();
+                if (!opened.complete(result)) {
+                    tooLate.accept(result);
+                }
+            } catch (Throwable e) {
+                opened.completeExceptionally(e);
+            } finally {
+                threads.remove(Thread.currentThread());
+            }
+        });
         thread.start();
         long left = deadlineNanos - System.nanoTime();
         try {

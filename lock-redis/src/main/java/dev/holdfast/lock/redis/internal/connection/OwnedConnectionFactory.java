@@ -53,6 +53,7 @@ public final class OwnedConnectionFactory implements ConnectionFactory {
     private final ClientResources resources;
     private final EventLoopGroupProvider threads;
     private final ClientThreads made;
+    private final CompletableFuture<Void> resourcesEnd = new CompletableFuture<>();
     private final long timeoutNanos;
     private final PatientDelay delay;
     private final Queue<CompletableFuture<Void>> closing = new ConcurrentLinkedQueue<>();
@@ -111,6 +112,7 @@ public final class OwnedConnectionFactory implements ConnectionFactory {
             opening.close();
             resources.shutdown(0, 0, TimeUnit.SECONDS);
             threads.shutdown(0, 0, TimeUnit.SECONDS);
+            made.awaitEnd(timeout.toNanos());
             throw e;
         }
     }
@@ -214,14 +216,17 @@ public final class OwnedConnectionFactory implements ConnectionFactory {
                 .orTimeout(CLOSE_MILLIS, TimeUnit.MILLISECONDS)
                 .whenComplete((closed, late) -> client.shutdownAsync(0, 2, TimeUnit.SECONDS)
                         .whenComplete((nothing, failure) -> {
-                            resources.shutdown(0, 2, TimeUnit.SECONDS);
+                            resources
+                                    .shutdown(0, 2, TimeUnit.SECONDS)
+                                    .addListener(ended -> resourcesEnd.complete(null));
                             threads.shutdown(0, 2, TimeUnit.SECONDS).addListener(ended -> opening.end());
                         }));
     }
 
+    /** Lettuce's executor starts a thread when it is shut down, unless it has one. */
     @Override
     public void awaitEnd() {
-        made.awaitEnd(timeoutNanos);
+        made.awaitEnd(resourcesEnd, timeoutNanos);
     }
 
     /** Soon, but not while the server refuses us: each try is a failed login there. */

@@ -3,6 +3,7 @@ package dev.holdfast.lock.redis.internal.connection;
 import dev.holdfast.lock.redis.internal.script.RedisKeys;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.support.BackgroundLog;
+import dev.holdfast.lock.spi.support.ClientThreads;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisConnectionStateAdapter;
 import io.lettuce.core.cluster.SlotHash;
@@ -388,20 +389,13 @@ final class ShardSignals implements RedisSignals {
         } finally {
             lock.unlock();
         }
-        Thread thread = new Thread(
-                null,
-                () -> {
-                    try {
-                        opening.complete(
-                                (StatefulRedisClusterPubSubConnection<String, String>) factory.connectPubSub());
-                    } catch (RuntimeException e) {
-                        opening.completeExceptionally(e);
-                    }
-                },
-                "holdfast-redis-subscribe",
-                0,
-                false);
-        thread.setDaemon(true);
+        Thread thread = ClientThreads.daemon("holdfast-redis-subscribe", () -> {
+            try {
+                opening.complete((StatefulRedisClusterPubSubConnection<String, String>) factory.connectPubSub());
+            } catch (RuntimeException e) {
+                opening.completeExceptionally(e);
+            }
+        });
         thread.start();
         return opening;
     }

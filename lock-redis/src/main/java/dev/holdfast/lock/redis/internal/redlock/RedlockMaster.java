@@ -4,6 +4,7 @@ import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.redis.internal.backend.RedisLockBackend;
 import dev.holdfast.lock.redis.internal.connection.BorrowedConnectionFactory;
 import dev.holdfast.lock.redis.internal.connection.ConnectionFactory;
+import dev.holdfast.lock.spi.support.ClientThreads;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -45,8 +46,7 @@ final class RedlockMaster {
             return request.apply(open);
         }
         if (!closed && System.nanoTime() - triedNanos > RETRY_NANOS && connecting.compareAndSet(false, true)) {
-            Thread thread = new Thread(null, this::connectAgain, "holdfast-redis-connect", 0, false);
-            thread.setDaemon(true);
+            Thread thread = ClientThreads.daemon("holdfast-redis-connect", this::connectAgain);
             thread.start();
         }
         return CompletableFuture.failedStage(new LockUnavailableException(

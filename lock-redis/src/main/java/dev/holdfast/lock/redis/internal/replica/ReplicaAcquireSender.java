@@ -10,6 +10,7 @@ import dev.holdfast.lock.redis.internal.connection.RedisCalls;
 import dev.holdfast.lock.redis.internal.script.AttemptGenerations;
 import dev.holdfast.lock.redis.internal.script.RedisScript;
 import dev.holdfast.lock.spi.support.BackgroundLog;
+import dev.holdfast.lock.spi.support.ClientThreads;
 import dev.holdfast.lock.spi.support.Timeouts;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -84,8 +85,7 @@ public final class ReplicaAcquireSender implements AcquireSender {
         }
         timeouts.start(job.reply(), timeoutMillis);
         if (more) {
-            Thread thread = new Thread(null, this::openAnother, "holdfast-redis-connect", 0, false);
-            thread.setDaemon(true);
+            Thread thread = ClientThreads.daemon("holdfast-redis-connect", this::openAnother);
             thread.start();
         }
         return answer;

@@ -19,6 +19,7 @@ import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
 import dev.holdfast.lock.spi.support.CallLimit;
+import dev.holdfast.lock.spi.support.ClientThreads;
 import dev.holdfast.lock.spi.support.FailureTranslator;
 import dev.holdfast.lock.zookeeper.internal.acquisition.AttemptCompletion;
 import dev.holdfast.lock.zookeeper.internal.acquisition.NodeRemover;
@@ -376,8 +377,7 @@ public final class ZooKeeperLockBackend implements LockBackend, SessionTracker.O
 
     /** Closes a framework on a thread of its own, since it waits for the servers to close the session. */
     public static Thread closing(CuratorFramework client) {
-        Thread closer = new Thread(null, client::close, "holdfast-zookeeper-close", 0, false);
-        closer.setDaemon(true);
+        Thread closer = ClientThreads.daemon("holdfast-zookeeper-close", client::close);
         closer.start();
         return closer;
     }

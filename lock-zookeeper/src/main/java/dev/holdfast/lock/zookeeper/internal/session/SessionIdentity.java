@@ -3,6 +3,7 @@ package dev.holdfast.lock.zookeeper.internal.session;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.support.ClientThreads;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -84,8 +85,7 @@ public final class SessionIdentity implements CuratorListener {
     /** The request has no time-out, so another thread sends it. */
     private List<ClientInfo> askBy(long deadlineNanos, CuratorFramework client) {
         FutureTask<@Nullable List<ClientInfo>> answer = new FutureTask<>(() -> ask(client));
-        Thread asking = new Thread(null, answer, "holdfast-zookeeper-connect", 0, false);
-        asking.setDaemon(true);
+        Thread asking = ClientThreads.daemon("holdfast-zookeeper-connect", answer);
         asking.start();
         @Nullable Throwable cause = null;
         try {

@@ -1,6 +1,7 @@
 package dev.holdfast.lock.zookeeper.internal.session;
 
 import dev.holdfast.lock.spi.support.BackgroundLog;
+import dev.holdfast.lock.spi.support.ClientThreads;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
@@ -30,11 +31,8 @@ public final class Timer {
     /** Creates a timer; {@code sweep} ends overdue grants and calls {@link #sweepBy} for the others. */
     public Timer(Consumer<Timer> sweep) {
         this.sweep = sweep;
-        this.executor = new ScheduledThreadPoolExecutor(1, task -> {
-            Thread thread = new Thread(null, task, "holdfast-zookeeper-timer", 0, false);
-            thread.setDaemon(true);
-            return thread;
-        });
+        this.executor =
+                new ScheduledThreadPoolExecutor(1, task -> ClientThreads.daemon("holdfast-zookeeper-timer", task));
         executor.setKeepAliveTime(IDLE_SECONDS, TimeUnit.SECONDS);
         executor.allowCoreThreadTimeOut(true);
         executor.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
