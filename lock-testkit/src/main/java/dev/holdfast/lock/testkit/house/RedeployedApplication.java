@@ -85,7 +85,7 @@ public final class RedeployedApplication {
             UsedLast used = new UsedLast(Component.ONE);
             UsedLast other = new UsedLast(Component.ANOTHER);
             if (used.equals(other)
-                    || used.hashCode() != used.hashCode()
+                    || used.hashCode() == other.hashCode()
                     || used.toString().isEmpty()) {
                 throw new IllegalStateException("a record that is wrong: " + used);
             }
