@@ -1,12 +1,20 @@
 package dev.holdfast.lock.recipe;
 
+import org.jspecify.annotations.Nullable;
+
 /**
- * A thread that runs callbacks of an election, while another thread of the election holds its lock. Thread-safe.
+ * A thread of an election: it stands for election, or runs callbacks while another thread of the election holds the lock.
+ * Thread-safe.
  */
 public final class CallbackThread extends Thread {
-    private final Thread candidate;
+    private final @Nullable Thread candidate;
 
-    CallbackThread(Thread candidate, Runnable task, String name) {
+    /**
+     * A daemon without the caller's thread-locals.
+     *
+     * @param candidate the thread that holds the lock, or null if it is this one
+     */
+    CallbackThread(@Nullable Thread candidate, Runnable task, String name) {
         super(null, task, name, 0, false);
         setDaemon(true);
         setContextClassLoader(CallbackThread.class.getClassLoader()); // Java 19 and later would take the system's
@@ -20,6 +28,6 @@ public final class CallbackThread extends Thread {
      * @return the thread that acquires for it
      */
     public static Thread acquirerFor(Thread thread) {
-        return thread instanceof CallbackThread callback ? callback.candidate : thread;
+        return thread instanceof CallbackThread callback && callback.candidate != null ? callback.candidate : thread;
     }
 }

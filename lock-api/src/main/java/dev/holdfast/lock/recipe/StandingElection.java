@@ -8,7 +8,6 @@ import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.spi.support.BackgroundLog;
-import dev.holdfast.lock.spi.support.ClientThreads;
 import dev.holdfast.lock.text.Printable;
 import java.time.Duration;
 import java.util.Optional;
@@ -93,7 +92,7 @@ final class StandingElection implements Election {
         this.revoked = revoked;
         this.stopTime = stopTime;
         this.surroundings = surroundings;
-        this.thread = ClientThreads.daemon(threadName(""), this::stand);
+        this.thread = new CallbackThread(null, this::stand, threadName(""));
     }
 
     StandingElection start() {

@@ -1,11 +1,13 @@
 package dev.holdfast.lock.redis;
 
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.answer;
 import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.holder;
 import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.release;
 import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.renew;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
@@ -19,12 +21,14 @@ import io.lettuce.core.cluster.SlotHash;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -173,6 +177,59 @@ final class RedisMovingSlotTest {
         }
         fixture.cluster().endMove(slot, from, to);
         assertThat(release(b, next)).isEqualTo(ReleaseResult.RELEASED);
+    }
+
+    /** It cannot leave the queue with its grant, whose script has the state as its only key. So it gives the lock back. */
+    @Test
+    void waiterFromBeforeTheMove_thatReleasesDuringIt_givesBackWhatItIsHandedAfterwards() throws Exception {
+        String name = "left-behind";
+        String key = "holdfast:{" + name + "}";
+        int slot = SlotHash.getSlot(key);
+        RedisServer from = fixture.cluster().master(slot);
+        RedisServer to = otherMaster(from);
+        Grant held = Attempts.grant(a, BackendDriver.newAcquisition(name));
+        AcquisitionId waiting = BackendDriver.newAcquisition(name);
+        List<Grant> handedOver = new CopyOnWriteArrayList<>();
+        queueUp(b, waiting, handedOver, from);
+        fixture.cluster().beginMove(slot, to);
+        from.command("MIGRATE", to.host(), "" + to.port(), key, "0", "5000");
+        release(a, held);
+        release(b, Attempts.grant(b, waiting));
+        Grant next = Attempts.grant(a, BackendDriver.newAcquisition(name));
+        for (Object moved : from.list("CLUSTER", "GETKEYSINSLOT", "" + slot, "1000")) {
+            from.command("MIGRATE", to.host(), "" + to.port(), String.valueOf(moved), "0", "5000");
+        }
+        fixture.cluster().endMove(slot, from, to);
+        AcquisitionId later = BackendDriver.newAcquisition(name);
+        queueUp(b, later, handedOver, to);
+
+        assertThat(release(a, next)).isEqualTo(ReleaseResult.RELEASED);
+
+        await().atMost(PATIENCE).until(() -> !handedOver.isEmpty());
+        assertThat(handedOver).extracting(Grant::acquisition).containsExactly(later);
+        assertThat(release(b, handedOver.get(0))).isEqualTo(ReleaseResult.RELEASED);
+        assertThat(holder(a, name)).as("who holds it after the last release").isEmpty();
+    }
+
+    /** Tries until the server can hand the lock over: then the client has subscribed, and its entry says so. */
+    private static void queueUp(
+            LockBackend backend, AcquisitionId acquisition, List<Grant> handedOver, RedisServer server) {
+        AtomicReference<Ticket> ticket = new AtomicReference<>();
+        await().pollInterval(Duration.ofMillis(2)).atMost(PATIENCE).until(() -> {
+            AcquireResult answer = answer(backend.tryAcquire(new AcquireRequest(
+                    acquisition,
+                    Attempts.LEASE_MILLIS,
+                    60_000,
+                    true,
+                    ticket.get(),
+                    BackendDriver.TIMEOUT_MILLIS,
+                    BackendDriver.IDENTITY,
+                    handedOver::add)));
+            ticket.set(((AcquireResult.Busy) answer).ticket());
+            String waiters = "holdfast:{" + acquisition.name() + "}:w";
+            Object entry = server.list("HMGET", waiters, acquisition.owner().toString());
+            return String.valueOf(entry).contains(" S ");
+        });
     }
 
     /** A command with several keys is refused then, and their leases would end, however long the move takes. */

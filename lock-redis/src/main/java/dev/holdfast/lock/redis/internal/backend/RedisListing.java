@@ -67,7 +67,7 @@ final class RedisListing {
     private CompletableFuture<LockListing> scanned(KeyScanCursor<String> page) {
         List<CompletableFuture<ListedLock>> locks = new ArrayList<>();
         for (String key : page.getKeys()) {
-            LockName.percentDecoded(key.substring(keyPrefix.length() + 2, key.length() - 1))
+            RedisKeys.name(keyPrefix, key)
                     .filter(name -> name.startsWith(prefix) && seen.add(name))
                     .ifPresent(name -> locks.add(read(name)));
         }

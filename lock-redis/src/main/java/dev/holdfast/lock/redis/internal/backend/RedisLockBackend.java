@@ -50,6 +50,9 @@ import java.util.function.Function;
 public final class RedisLockBackend implements LockBackend {
     private static final long MIN_LEASE_MILLIS = 100;
     private static final long SAFETY_POLL_MILLIS = 1_000;
+    /** How long to wait for the answer when a lock is given back; nobody else waits for it. */
+    private static final long GIVE_BACK_MILLIS = 3_000;
+
     private final RedisSettings settings;
     private final RedisCalls calls;
     private final AcquireSender sender;
@@ -79,6 +82,7 @@ public final class RedisLockBackend implements LockBackend {
         this.signals = signals;
         this.closer = closer;
         this.memoryMillis = Long.toString(settings.memoryMillis());
+        waiters.onUnwanted(this::giveBack);
         boolean queues = signals.queues();
         this.info = BackendInfo.named("redis")
                 .fifo(queues)
@@ -160,6 +164,19 @@ public final class RedisLockBackend implements LockBackend {
                 "release",
                 end(acquisition, owner, 0, "grant", Long.toString(generation), timeoutMillis),
                 reply -> number(reply, 0) == 1);
+    }
+
+    /**
+     * An entry of an acquisition that has ended may stay in the queue for a while: a grant while a slot moves, or after the state was
+     * deleted, cannot always remove it. A release that hands the lock over to it must not cost a lease.
+     */
+    private void giveBack(String key, String owner, long generation) {
+        RedisKeys.name(settings.prefix(), key)
+                .map(name -> new AcquisitionId(
+                        name,
+                        new OwnerId(
+                                Long.parseUnsignedLong(owner, 0, 16, 16), Long.parseUnsignedLong(owner, 16, 32, 16))))
+                .ifPresent(acquisition -> takeBack(acquisition, generation, GIVE_BACK_MILLIS));
     }
 
     @Override

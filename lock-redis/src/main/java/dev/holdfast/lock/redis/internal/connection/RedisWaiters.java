@@ -13,6 +13,24 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RedisWaiters {
     private final Map<String, Waiter> waiters = new ConcurrentHashMap<>();
+    private volatile @Nullable Unwanted unwanted;
+
+    /** Sets what receives a lock that is handed over to an owner that does not wait. */
+    public void onUnwanted(Unwanted receiver) {
+        unwanted = receiver;
+    }
+
+    /** Receives a lock that is handed over to an owner that does not wait any more. */
+    public interface Unwanted {
+        /**
+         * Called on a thread that must not block.
+         *
+         * @param key the key of the lock's state
+         * @param owner the owner in hexadecimal
+         * @param generation the attempt that the server had seen last
+         */
+        void handedOver(String key, String owner, long generation);
+    }
 
     /** Makes calls to this owner count from now on. */
     public void expect(String owner) {
@@ -51,13 +69,20 @@ public final class RedisWaiters {
     }
 
     /**
-     * A message: the owner that is called, or {@code owner generation token lease}, if the lock is its now. That counts for the attempt
-     * that the server had seen last; if there has been a later one, its answer decides.
+     * A message: the owner that is called, or {@code owner generation token lease key}, if the lock is its now. That counts for the
+     * attempt that the server had seen last; if there has been a later one, its answer decides.
      */
     public void message(String text) {
         String[] parts = text.split(" ", -1);
         Waiter waiter = waiters.get(parts[0]);
         if (waiter == null) {
+            Unwanted receiver = unwanted;
+            if (receiver != null
+                    && isHandOver(parts)
+                    && parts[0].matches("[0-9a-f]{32}")
+                    && parts[1].matches("\\d{1,18}")) {
+                receiver.handedOver(parts[4], parts[0], Long.parseLong(parts[1]));
+            }
             return;
         }
         Latest latest = waiter.latest;
@@ -70,7 +95,7 @@ public final class RedisWaiters {
     }
 
     private static boolean isHandOver(String[] parts) {
-        return parts.length == 4
+        return parts.length == 5
                 && parts[2].matches("[1-9]\\d{0,15}")
                 && Long.parseLong(parts[2]) < 1L << 53
                 && parts[3].matches("[1-9]\\d{0,15}");

@@ -1,6 +1,7 @@
 package dev.holdfast.lock.redis.internal.script;
 
 import dev.holdfast.lock.spi.LockName;
+import java.util.Optional;
 
 /**
  * The keys of one lock, all in one hash slot: {@code prefix:{name}} and suffixes. The name is percent-encoded, so that it
@@ -15,6 +16,14 @@ public record RedisKeys(String lock, String queue, String waiters) {
     public static RedisKeys of(String prefix, String name) {
         String lock = prefix + ":{" + (isPlain(name) ? name : LockName.percentEncoded(name)) + "}";
         return new RedisKeys(lock, lock + ":q", lock + ":w");
+    }
+
+    /** The name of the lock whose state has that key, if it is one of this prefix. */
+    public static Optional<String> name(String prefix, String key) {
+        String before = prefix + ":{";
+        return key.startsWith(before) && key.endsWith("}")
+                ? LockName.percentDecoded(key.substring(before.length(), key.length() - 1))
+                : Optional.empty();
     }
 
     /** Whether the encoding would change nothing: true for most names, without encoding them. */

@@ -13,7 +13,8 @@
 --
 -- Before the lock is handed over, the script counts the subscribers of the waiter's inbox and skips a waiter without any. The count
 -- that PUBLISH returns would come too late: a replica publishes to its subscribers too but does not count them, so the waiter could
--- receive a grant that the next one has.
+-- receive a grant that the next one has. The message names the lock, so that a process in which that owner waits no longer can give
+-- it back: its entry may be left from before an attempt that could not remove it.
 
 local text = redis.call('GET', KEYS[1])
 if ARGV[4] == 'release' and text and string.find(text, ARGV[1], 1, true) == 1
@@ -56,7 +57,7 @@ if KEYS[2] and (waiting ~= '0' or what == 'place' or what == 'both') then
     local span, stays = tonumber(lease), redis.call('ZCARD', KEYS[2]) > 1 and waiting or '0'
     redis.call('SET', KEYS[1], string.format(GRANTED,
                stays, heir.id, ARGV[3], token, released, generation, millis, identity), 'PX', span + ARGV[3])
-    local told = tellInbox(heir, string.format('%s %s %.0f %.0f', heir.id, generation, token, span))
+    local told = tellInbox(heir, string.format('%s %s %.0f %.0f %s', heir.id, generation, token, span, KEYS[1]))
     if type(told) ~= 'number' then return false end
     leave(heir.id)
     return 'given'

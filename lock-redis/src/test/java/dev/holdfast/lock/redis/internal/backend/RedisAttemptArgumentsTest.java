@@ -313,7 +313,7 @@ final class RedisAttemptArgumentsTest {
         attempts.tryAcquire(
                 new AcquireRequest(mine, leaseMillis, 60_000, false, null, TIMEOUT_MILLIS, IDENTITY, handed::add), 5);
         answers.get(0).complete(List.of(0L, 300L, 4711L, 0L));
-        waiters.message(mine.owner() + " 5 77 " + saidMillis);
+        waiters.message(mine.owner() + " 5 77 " + saidMillis + " p:{n}");
         assertThat(handed).containsExactly(new Grant(mine, 77, grantedMillis, null));
         assertThat(signals.owners).isEmpty();
         assertThat(waiters.size()).isZero();

@@ -51,7 +51,7 @@ final class RedisAttemptsTest {
         sent.get(0).complete(BUSY);
         assertThat(signals.owners).containsExactly(owner);
 
-        waiters.message(owner + " " + GENERATION + " 77 2000");
+        waiters.message(owner + " " + GENERATION + " 77 2000 p:{n}");
 
         assertThat(handed).extracting(Grant::token).containsExactly(77L);
         assertThat(signals.owners).isEmpty();
@@ -62,7 +62,7 @@ final class RedisAttemptsTest {
     @Test
     void handedTheLock_beforeTheAnswerThatItWaits_leavesNothing() {
         attempt();
-        waiters.message(owner + " " + GENERATION + " 77 2000");
+        waiters.message(owner + " " + GENERATION + " 77 2000 p:{n}");
         assertThat(handed).extracting(Grant::token).containsExactly(77L);
 
         sent.get(0).complete(BUSY);

@@ -22,7 +22,7 @@ final class HandOverMessageTest {
         expect(1);
         expect(2);
         waiters.listen("a1", () -> told.add("called"));
-        waiters.message("a1 2 77 2000");
+        waiters.message("a1 2 77 2000 p:{n}");
         assertThat(told).containsExactly("handed 77 2000");
     }
 
@@ -30,14 +30,14 @@ final class HandOverMessageTest {
     @ValueSource(
             strings = {
                 "a1",
-                "a1 1 77 2000",
-                "a1 2 x 2000",
-                "a1 2 77 y",
-                "a1 2 0 2000",
-                "a1 2 77 -5",
-                "a1 2 77 99999999999999999",
-                "a1 2 9007199254740992 2000",
-                "a1 2 77 2000 more"
+                "a1 1 77 2000 p:{n}",
+                "a1 2 x 2000 p:{n}",
+                "a1 2 77 y p:{n}",
+                "a1 2 0 2000 p:{n}",
+                "a1 2 77 -5 p:{n}",
+                "a1 2 77 99999999999999999 p:{n}",
+                "a1 2 9007199254740992 2000 p:{n}",
+                "a1 2 77 2000 more p:{n}"
             })
     void anythingElse_isACall(String message) {
         expect(2);
@@ -52,7 +52,7 @@ final class HandOverMessageTest {
         expect(1);
         waiters.listen("a1", () -> told.add("called"));
         waiters.expect("a1");
-        waiters.message("a1 1 77 2000");
+        waiters.message("a1 1 77 2000 p:{n}");
         assertThat(told).containsExactly("called");
     }
 
@@ -67,17 +67,30 @@ final class HandOverMessageTest {
     }
 
     @Test
+    void lockForAnOwnerThatDoesNotWait_isGivenBack_aCallIsNot() {
+        String owner = "00112233445566778899aabbccddeeff";
+        waiters.message(owner + " 7 77 2000 p:{n}");
+        waiters.onUnwanted((key, ended, generation) -> told.add(key + " of " + ended + " after " + generation));
+        waiters.message(owner);
+        waiters.message(owner + " 7 77 2000");
+        waiters.message("b2 7 77 2000 p:{n}");
+        assertThat(told).isEmpty();
+        waiters.message(owner + " 7 77 2000 p:{n}");
+        assertThat(told).containsExactly("p:{n} of " + owner + " after 7");
+    }
+
+    @Test
     void unknownOwner_isNobodys() {
-        waiters.message("b2 1 77 2000");
+        waiters.message("b2 1 77 2000 p:{n}");
         assertThat(waiters.knows("b2")).isFalse();
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"a1 2 9007199254740991 9999999999999999", "a1 2 1 1"})
+    @ValueSource(strings = {"a1 2 9007199254740991 9999999999999999 p:{n}", "a1 2 1 1 p:{n}"})
     void greatestAndLeastNumbers_handOver(String message) {
         expect(2);
         waiters.message(message);
-        assertThat(told).containsExactly("handed " + message.substring(5));
+        assertThat(told).containsExactly("handed " + message.substring(5).replace(" p:{n}", ""));
     }
 
     /** Between the answer that it waits and its listening. */
@@ -100,7 +113,7 @@ final class HandOverMessageTest {
         waiters.message("a1");
         assertThat(waiters.takeHeard("a1")).isTrue();
         assertThat(waiters.takeHeard("a1")).isFalse();
-        waiters.message("a1 1 77 2000");
+        waiters.message("a1 1 77 2000 p:{n}");
         assertThat(waiters.takeHeard("a1")).isTrue();
         waiters.callAll();
         assertThat(waiters.takeHeard("a1")).isTrue();

@@ -117,7 +117,7 @@ final class RedisHandOverTest extends TwoBackends {
         waits(b, waiting);
         String inbox = entry(waiting).split(" ")[2];
         String generation = entry(waiting).split(" ")[4];
-        String message = waiting.owner() + " " + (Long.parseLong(generation) - 1) + " 99 2000";
+        String message = waiting.owner() + " " + (Long.parseLong(generation) - 1) + " 99 2000 p:{n}";
         assertThat(fixture.server().number("PUBLISH", "holdfast:c:" + inbox, message))
                 .isEqualTo(1);
         assertThat(called.poll(60, TimeUnit.SECONDS)).isEqualTo(waiting);
