@@ -162,12 +162,6 @@ public final class EtcdFixture implements LockFixture {
                 .backend();
     }
 
-    /** Fewer: the key of each is written and deleted by a majority of servers, which share this machine. */
-    @Override
-    public int permitWaiters() {
-        return 200;
-    }
-
     @Override
     public Duration shortLease() {
         return Duration.ofSeconds(2);

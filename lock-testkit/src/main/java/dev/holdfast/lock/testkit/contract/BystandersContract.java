@@ -114,9 +114,7 @@ public abstract class BystandersContract extends ClientGroup {
             if (fixture().demands().contains(Demand.Kind.PERMITS)) {
                 String name = newName();
                 others.add(second().semaphore(name, 1).acquire());
-                crowds.add(new Crowd(
-                        fixture().permitWaiters(),
-                        wait -> client.semaphore(name, 1).acquireAsync(1, wait)));
+                crowds.add(new Crowd(WAITERS, wait -> client.semaphore(name, 1).acquireAsync(1, wait)));
             }
             log.ifPresent(blocked -> Waits.until("the log blocks", () -> blocked.blocked() > 0));
         }
