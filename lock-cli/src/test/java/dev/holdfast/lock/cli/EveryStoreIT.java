@@ -83,6 +83,7 @@ class EveryStoreIT {
             String store = server.url() + login + "&holdfast.createTable=true";
             check(store, 0, 0);
             several(store);
+            listsSessions(store + "&holdfast.strategy=session");
         }
     }
 
@@ -150,6 +151,17 @@ class EveryStoreIT {
             assertThat(ls.out()).contains("\"name\":\"hosts/counter\"").contains("\"pid\":" + pid);
         }
         assertThat(list(store)).contains("hosts/counter  ").contains(" pid " + pid);
+    }
+
+    /** A row that says who holds a lock is written after a moment. */
+    private static void listsSessions(String store) throws Exception {
+        try (LockClient client = LockClient.connect(store, FIRST);
+                Lease lease = client.lock("sessions/report").acquire(PATIENCE);
+                CliRun ls = CliRun.patient(store, "ls", "sessions/", "--watch", "--interval", "100ms")) {
+            String line = " pid " + ProcessHandle.current().pid() + " since ";
+            ls.await("listed", () -> ls.out().contains(line));
+            assertThat(ls.out()).contains("sessions/report  ").contains(" token " + lease.token());
+        }
     }
 
     /** Two readers and two holders of permits: each has a line and an object. */

@@ -149,6 +149,11 @@ final class JdbcFixture implements LockFixture {
     }
 
     @Override
+    public boolean listsAtOnce() {
+        return strategy != JdbcStrategy.SESSION;
+    }
+
+    @Override
     public Set<Demand.Kind> demands() {
         return strategy == JdbcStrategy.VERSION ? EnumSet.allOf(Demand.Kind.class) : EnumSet.of(Demand.Kind.EXCLUSIVE);
     }

@@ -16,6 +16,8 @@ final class MariaDbSessionStatements extends SessionStatements {
     /** Not a session of a server that has become read-only: clients take their locks from another one then. */
     private static final String SESSION = "IF(CONCAT(@@global.read_only) IN ('0', 'OFF'), CONNECTION_ID(), 0)";
 
+    private static final String PREFIX = "holdfast:";
+
     private final MariaDbDialect dialect;
     private final TableName table;
     private final String next;
@@ -83,7 +85,7 @@ final class MariaDbSessionStatements extends SessionStatements {
     }
 
     private static String name(long key) {
-        return String.format("holdfast:%016x", key);
+        return String.format(PREFIX + "%016x", key);
     }
 
     @Override
@@ -135,5 +137,12 @@ final class MariaDbSessionStatements extends SessionStatements {
     @Override
     public String info() {
         return "SELECT token, holder, " + dialect.epochMillis("since") + ", session FROM " + table + " WHERE name = ?";
+    }
+
+    @Override
+    public String listing() {
+        return "SELECT name, token, holder, " + dialect.epochMillis("since") + " FROM " + table
+                + " WHERE name >= ? AND name < ? AND IS_USED_LOCK(CONCAT('" + PREFIX
+                + "', LEFT(SHA2(CONCAT(?, name), 256), 16))) = session ORDER BY name " + dialect.firstRows("?");
     }
 }

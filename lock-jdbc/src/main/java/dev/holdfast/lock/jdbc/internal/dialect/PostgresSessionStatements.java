@@ -27,8 +27,11 @@ final class PostgresSessionStatements extends SessionStatements {
             "((CAST(l.classid AS bigint) {<<} 32) OPERATOR(pg_catalog.|) CAST(l.objid AS bigint))";
     private static final String HELD = PostgresSql.named("""
             FROM pg_catalog.pg_locks AS l JOIN pg_catalog.pg_database AS d ON d.oid {=} l.database
-            WHERE d.datname {=} pg_catalog.current_database() AND l.locktype {=} 'advisory' AND l.objsubid {=} 1 AND l.granted
-              AND %s {=} CAST(? AS bigint)""".formatted(KEY));
+            WHERE d.datname {=} pg_catalog.current_database() AND l.locktype {=} 'advisory' AND l.objsubid {=} 1 AND l.granted""");
+    private static final String OF_KEY = PostgresSql.named(" AND " + KEY + " {=} CAST(? AS bigint)");
+    private static final String OF_ROW = PostgresSql.named(" AND CAST(l.pid AS bigint) {=} h.session"
+            + " AND pg_catalog.lpad(pg_catalog.to_hex(" + KEY + "), 16, '0') {=} pg_catalog.substr(pg_catalog.encode("
+            + "pg_catalog.sha256(CAST(? AS pg_catalog.bytea) OPERATOR(pg_catalog.||) h.name), 'hex'), 1, 16)");
     private static final String SETTINGS = PostgresSql.named("""
             SELECT name, setting FROM pg_catalog.pg_settings WHERE name {=} 'idle_session_timeout'
               OR name {=} 'tcp_keepalives_idle' OR name {=} 'tcp_keepalives_interval' OR name {=} 'tcp_keepalives_count'
@@ -79,7 +82,7 @@ final class PostgresSessionStatements extends SessionStatements {
     @Override
     protected String unlockIfHeld() {
         return PostgresSql.named("SELECT CASE WHEN pg_catalog.pg_advisory_unlock(" + KEY + ") THEN 1 END " + HELD
-                + " AND l.pid {=} pg_catalog.pg_backend_pid()");
+                + OF_KEY + " AND l.pid {=} pg_catalog.pg_backend_pid()");
     }
 
     @Override
@@ -89,7 +92,7 @@ final class PostgresSessionStatements extends SessionStatements {
 
     @Override
     protected String holder() {
-        return "SELECT l.pid " + HELD;
+        return "SELECT l.pid " + HELD + OF_KEY;
     }
 
     /** A draw that writes to the log makes its own commit wait, but not a draw of another session just after it. */
@@ -182,5 +185,12 @@ final class PostgresSessionStatements extends SessionStatements {
     public String info() {
         return "SELECT token, holder, " + dialect.epochMillis("since") + ", session FROM " + table + " WHERE name "
                 + dialect.operator("=") + " ?";
+    }
+
+    @Override
+    public String listing() {
+        return "SELECT h.name, h.token, h.holder, " + dialect.epochMillis("h.since") + " FROM " + table + " AS h"
+                + " WHERE h.name " + dialect.operator(">=") + " ? AND h.name " + dialect.operator("<") + " ?"
+                + " AND EXISTS (SELECT 1 " + HELD + OF_ROW + ") ORDER BY h.name " + dialect.firstRows("?");
     }
 }

@@ -8,7 +8,6 @@ import dev.holdfast.lock.jdbc.internal.sql.RowOwners;
 import dev.holdfast.lock.jdbc.internal.sql.StatementBinder;
 import dev.holdfast.lock.jdbc.internal.sql.TableName;
 import dev.holdfast.lock.spi.Identity;
-import dev.holdfast.lock.spi.LockName;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -16,17 +15,10 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 
 /** Lists the rows of held locks, a range of the primary key. Immutable. */
 public final class RowListing {
-    /** Before every name. An empty text would be NULL in MariaDB's mode EMPTY_STRING_IS_NULL. */
-    private static final byte[] FIRST = {0};
-
-    /** Behind every name: no text has this byte. */
-    private static final byte LAST = (byte) 0xff;
-
     private final String sql;
     private final boolean sharing;
 
@@ -45,13 +37,9 @@ public final class RowListing {
     }
 
     public LockListing list(Connection connection, String prefix, int limit) throws SQLException {
-        byte[] start = LockName.utf8(prefix);
-        byte[] from = start.length > 0 ? start : FIRST;
-        byte[] to = Arrays.copyOf(start, start.length + 1);
-        to[start.length] = LAST;
         List<ListedLock> locks = new ArrayList<>();
         try (PreparedStatement statement = connection.prepareStatement(sql)) {
-            new StatementBinder(statement).bytes(from).bytes(to).number(limit + 1L);
+            new StatementBinder(statement).range(prefix).number(limit + 1L);
             try (ResultSet rows = statement.executeQuery()) {
                 while (rows.next()) {
                     String name = new String(rows.getBytes(1), StandardCharsets.UTF_8);

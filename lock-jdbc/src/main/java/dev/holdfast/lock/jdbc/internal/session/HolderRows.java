@@ -1,6 +1,8 @@
 package dev.holdfast.lock.jdbc.internal.session;
 
 import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.ListedLock;
+import dev.holdfast.lock.LockListing;
 import dev.holdfast.lock.jdbc.internal.connection.Database;
 import dev.holdfast.lock.jdbc.internal.connection.TransactionRunner;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialect;
@@ -9,11 +11,13 @@ import dev.holdfast.lock.jdbc.internal.sql.SessionStatements;
 import dev.holdfast.lock.jdbc.internal.sql.StatementBinder;
 import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.OwnerId;
+import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
@@ -131,6 +135,32 @@ final class HolderRows {
             }
             LockSupport.parkNanos(PAUSE_NANOS);
         }
+    }
+
+    /**
+     * The locks whose holders have a row and hold them in this moment, by name: one statement. A lock appears when its row has been
+     * written.
+     */
+    LockListing list(String place, String prefix, int limit, long timeoutMillis) throws SQLException {
+        return database.run(timeoutMillis, connection -> {
+            List<ListedLock> locks = new ArrayList<>();
+            try (PreparedStatement statement = connection.prepareStatement(sql.listing())) {
+                new StatementBinder(statement)
+                        .range(prefix)
+                        .bytes(SessionKey.beforeName(place))
+                        .number(limit + 1L);
+                try (ResultSet rows = statement.executeQuery()) {
+                    while (rows.next()) {
+                        String name = new String(rows.getBytes(1), StandardCharsets.UTF_8);
+                        Instant since = Instant.ofEpochMilli(rows.getLong(4));
+                        HolderInfo holder = Identity.decode(rows.getString(3)).holderInfo(rows.getLong(2), since);
+                        locks.add(new ListedLock(name, List.of(holder), List.of()));
+                    }
+                }
+            }
+            boolean more = locks.size() > limit;
+            return new LockListing(more ? locks.subList(0, limit) : locks, more);
+        });
     }
 
     /** For a lock without a row: when it was acquired is not known. */

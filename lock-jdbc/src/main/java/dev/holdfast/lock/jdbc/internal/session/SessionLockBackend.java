@@ -1,6 +1,7 @@
 package dev.holdfast.lock.jdbc.internal.session;
 
 import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.LockListing;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.StoreFinding;
 import dev.holdfast.lock.jdbc.internal.connection.BoundedExecutor;
@@ -44,6 +45,7 @@ import org.jspecify.annotations.Nullable;
 public final class SessionLockBackend implements LockBackend {
     private static final BackendInfo INFO = BackendInfo.named("jdbc")
             .blocking(true)
+            .listing(true)
             .minLeaseMillis(100)
             .pollMinMillis(50)
             .pollMaxMillis(1_000)
@@ -184,6 +186,11 @@ public final class SessionLockBackend implements LockBackend {
     public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
         return database.failures()
                 .call("holder", () -> locks.rows().holder(name, locks.key(name), deadline(timeoutMillis)));
+    }
+
+    @Override
+    public CompletionStage<LockListing> list(String prefix, int limit, long timeoutMillis) {
+        return database.failures().call("listing", () -> locks.list(prefix, limit, timeoutMillis));
     }
 
     @Override

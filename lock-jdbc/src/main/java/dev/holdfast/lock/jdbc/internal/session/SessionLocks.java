@@ -1,5 +1,6 @@
 package dev.holdfast.lock.jdbc.internal.session;
 
+import dev.holdfast.lock.LockListing;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.jdbc.internal.connection.Database;
 import dev.holdfast.lock.jdbc.internal.sql.SessionKey;
@@ -84,6 +85,10 @@ final class SessionLocks implements AutoCloseable {
 
     SessionKey key(String name) {
         return SessionKey.of(place, name);
+    }
+
+    LockListing list(String prefix, int limit, long requestMillis) throws SQLException {
+        return rows.list(place, prefix, limit, requestMillis);
     }
 
     /** Sets the listener that is notified of locks that ended between two renewals. */

@@ -19,12 +19,16 @@ public record SessionKey(long lock, long turn) {
     public static SessionKey of(String place, String name) {
         try {
             MessageDigest hash = MessageDigest.getInstance("SHA-256");
-            hash.update(place.getBytes(StandardCharsets.UTF_8));
-            hash.update((byte) 0);
+            hash.update(beforeName(place));
             ByteBuffer bytes = ByteBuffer.wrap(hash.digest(LockName.utf8(name)));
             return new SessionKey(bytes.getLong(), bytes.getLong());
         } catch (NoSuchAlgorithmException e) {
             throw new IllegalStateException("every Java platform has SHA-256", e);
         }
+    }
+
+    /** What is hashed before the name. */
+    public static byte[] beforeName(String place) {
+        return (place + '\0').getBytes(StandardCharsets.UTF_8);
     }
 }

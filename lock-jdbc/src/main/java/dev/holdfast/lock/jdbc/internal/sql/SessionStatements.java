@@ -79,6 +79,12 @@ public abstract class SessionStatements {
     /** Reads token, identity, since and session of a name. */
     public abstract String info();
 
+    /**
+     * Reads name, token, identity and since, by name, of the rows in a range of names whose session has the lock of that name. The
+     * parameters are the range, what {@link SessionKey} hashes before the name, and how many rows to read.
+     */
+    public abstract String listing();
+
     public final Attempt tryLock(Connection connection, SessionKey key) throws SQLException {
         try (PreparedStatement statement = connection.prepareStatement(tryLock())) {
             bindKey(statement, 1, key.lock());

@@ -7,11 +7,18 @@ import dev.holdfast.lock.spi.LockName;
 import java.nio.charset.StandardCharsets;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /** Binds a statement's parameters one after the other. */
 public final class StatementBinder {
     private static final int HOLDER_LENGTH = 500;
+
+    /** Before every name. An empty text would be NULL in MariaDB's mode EMPTY_STRING_IS_NULL. */
+    private static final byte[] FIRST = {0};
+
+    /** Behind every name: no text has this byte. */
+    private static final byte LAST = (byte) 0xff;
 
     private final PreparedStatement statement;
     private int index;
@@ -23,6 +30,14 @@ public final class StatementBinder {
     public StatementBinder name(String name) throws SQLException {
         statement.setBytes(++index, LockName.utf8(name));
         return this;
+    }
+
+    /** The range of the names with a prefix: from the first value, to below the second. */
+    public StatementBinder range(String prefix) throws SQLException {
+        byte[] start = LockName.utf8(prefix);
+        byte[] end = Arrays.copyOf(start, start.length + 1);
+        end[start.length] = LAST;
+        return bytes(start.length > 0 ? start : FIRST).bytes(end);
     }
 
     public StatementBinder bytes(byte[] bytes) throws SQLException {

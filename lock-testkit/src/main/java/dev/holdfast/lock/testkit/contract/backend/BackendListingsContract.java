@@ -3,6 +3,7 @@ package dev.holdfast.lock.testkit.contract.backend;
 import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.answer;
 import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.release;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.ListedLock;
 import dev.holdfast.lock.LockListing;
@@ -25,6 +26,7 @@ public abstract class BackendListingsContract extends BackendGroup {
         Grant second = granted(first(), prefix + "b");
         granted(first(), prefix + "a");
         release(first(), granted(first(), prefix + "c"));
+        awaitListed(prefix, 2);
 
         LockListing page = list(prefix, 100);
 
@@ -43,6 +45,7 @@ public abstract class BackendListingsContract extends BackendGroup {
         for (int i = 0; i < 4; i++) {
             granted(first(), prefix + i);
         }
+        awaitListed(prefix, 4);
 
         LockListing page = list(prefix, 3);
 
@@ -58,6 +61,7 @@ public abstract class BackendListingsContract extends BackendGroup {
         granted(first(), name + "%2Fa");
         granted(first(), name + "/b");
         granted(first(), name + ".");
+        awaitListed(name, 3);
 
         assertThat(list(name + "/", 100).locks()).extracting(ListedLock::name).containsExactly(name + "/b");
         assertThat(list(name + "%2F", 100).locks()).extracting(ListedLock::name).containsExactly(name + "%2Fa");
@@ -70,11 +74,18 @@ public abstract class BackendListingsContract extends BackendGroup {
         String name = newName();
         granted(first(), name);
         driver(second(), name).queueUp();
+        awaitListed(name, 1);
 
         ListedLock listed = list(name, 1).locks().get(0);
 
         assertThat(listed.holder()).as("holder").isPresent();
         assertThat(listed.waiters()).as("waiters").hasSize(second().info().fifo() ? 1 : 0);
+    }
+
+    private void awaitListed(String prefix, int locks) {
+        if (!fixture().listsAtOnce()) {
+            await().atMost(PATIENCE).until(() -> list(prefix, 100).locks().size() == locks);
+        }
     }
 
     private LockListing list(String prefix, int limit) {
