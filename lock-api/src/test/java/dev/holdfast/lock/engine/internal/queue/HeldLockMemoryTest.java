@@ -9,12 +9,11 @@ import dev.holdfast.lock.engine.internal.client.EngineClient;
 import dev.holdfast.lock.engine.internal.client.InlineBackend;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.OwnerId;
-import java.lang.management.ManagementFactory;
 import java.lang.ref.Reference;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import javax.management.JMException;
-import javax.management.ObjectName;
 import org.junit.jupiter.api.Test;
 
 /** The memory of a held lock: a client may hold many thousands. */
@@ -24,7 +23,7 @@ class HeldLockMemoryTest {
     private static final long MAX_BYTES = 930;
 
     @Test
-    void heldLock_keepsLittle() throws JMException {
+    void heldLock_keepsLittle() throws Exception {
         bytesPerLock(1); // loads the classes
         long least = Long.MAX_VALUE;
         for (int i = 0; i < 3 && least > MAX_BYTES; i++) { // other activity of the JVM can only add to it
@@ -33,7 +32,7 @@ class HeldLockMemoryTest {
         assertThat(least).as("bytes per held lock").isBetween(200L, MAX_BYTES);
     }
 
-    private static long bytesPerLock(int locks) throws JMException {
+    private static long bytesPerLock(int locks) throws Exception {
         OutageBackend backend = new OutageBackend(false, false, System::nanoTime);
         EngineClient client = InlineBackend.client(backend, LockClientOptions.defaults());
         List<DistributedLock> held = new ArrayList<>(locks);
@@ -56,24 +55,31 @@ class HeldLockMemoryTest {
 
     /**
      * The size of all reachable objects. The heap's own figure counts whole regions of G1, of which a difference of two is 100 bytes a
-     * lock. The command is run in this process: since Java 24, jcmd stands still if it asks its own parent, which has to read the answer.
+     * lock. Since Java 24 the JVM stands still until jcmd has taken the whole answer, and could not read a pipe meanwhile.
      */
-    private static long usedBytes() throws JMException {
-        Object histogram = ManagementFactory.getPlatformMBeanServer()
-                .invoke(
-                        new ObjectName("com.sun.management:type=DiagnosticCommand"),
-                        "gcClassHistogram",
-                        new Object[] {new String[0]},
-                        new String[] {String[].class.getName()});
-        String[] total = histogram
-                .toString()
-                .lines()
-                .filter(line -> line.startsWith("Total "))
-                .findFirst()
-                .orElse("")
-                .strip()
-                .split("\\s+");
-        assertThat(total).as("Total, instances, bytes").hasSize(3);
-        return Long.parseLong(total[2]);
+    private static long usedBytes() throws Exception {
+        Path answer = Files.createTempFile("histogram", ".txt");
+        try {
+            Process jcmd = new ProcessBuilder(
+                            Path.of(System.getProperty("java.home"), "bin", "jcmd")
+                                    .toString(),
+                            Long.toString(ProcessHandle.current().pid()),
+                            "GC.class_histogram")
+                    .redirectErrorStream(true)
+                    .redirectOutput(answer.toFile())
+                    .start();
+            assertThat(jcmd.waitFor()).isZero();
+            String[] total = Files.readString(answer)
+                    .lines()
+                    .filter(line -> line.startsWith("Total "))
+                    .findFirst()
+                    .orElse("")
+                    .strip()
+                    .split("\\s+");
+            assertThat(total).as("Total, instances, bytes").hasSize(3);
+            return Long.parseLong(total[2]);
+        } finally {
+            Files.delete(answer);
+        }
     }
 }
