@@ -48,6 +48,7 @@ final class ChaosRun {
     private final List<String> problems = new ArrayList<>();
     private long lookedNanos = originNanos;
     private @Nullable RequestWatch watched;
+    private long noticeNanos;
 
     ChaosRun(RunPlan plan, PrintWriter out) {
         this(plan, out, false);
@@ -80,6 +81,7 @@ final class ChaosRun {
                     "%s, seed %d, %d s",
                     cluster.description(), plan.seed(), plan.length().toSeconds());
             watched = requests;
+            noticeNanos = cluster.noticeNanos();
             return run(cluster, register, clients, pace);
         } finally {
             clock.interrupt();
@@ -148,7 +150,7 @@ final class ChaosRun {
             List<String> leftBehind)
             throws IOException {
         return new Evidence(
-                History.read(plan.folder(), originNanos),
+                History.read(plan.folder(), originNanos).noticedLate(noticeNanos),
                 injections,
                 new Pace(List.copyOf(stalls), pace.writes(), watched == null ? List.of() : watched.seen()),
                 accesses,

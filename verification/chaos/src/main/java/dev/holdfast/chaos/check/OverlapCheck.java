@@ -28,6 +28,7 @@ public final class OverlapCheck implements Check {
         List<String> violations = new ArrayList<>();
         long claims = 0;
         long shares = 0;
+        long lateNanos = 0;
         int mostShares = 0;
         int mostPermits = 0;
         for (List<Operation> ofName : evidence.history().byName().values()) {
@@ -38,8 +39,17 @@ public final class OverlapCheck implements Check {
             claims += sorted.size();
             List<Operation> held = new ArrayList<>();
             for (Operation claim : sorted) {
-                held.removeIf(other -> other.confirmed <= claim.acquired);
-                String violation = violation(claim, held);
+                for (Operation other : held) {
+                    if (other.believed != Operation.NEVER) {
+                        lateNanos = Math.max(lateNanos, Math.min(other.believed, claim.confirmed) - claim.acquired);
+                    }
+                }
+                held.removeIf(other -> Math.max(other.confirmed, other.believed) <= claim.acquired);
+                String violation = violation(
+                        claim,
+                        held.stream()
+                                .filter(other -> other.confirmed > claim.acquired)
+                                .toList());
                 if (!violation.isEmpty()) {
                     violations.add(claim + violation);
                 }
@@ -53,6 +63,9 @@ public final class OverlapCheck implements Check {
         }
         Map<String, Object> facts = new LinkedHashMap<>();
         facts.put("claims", claims);
+        if (lateNanos > 0) {
+            facts.put("longest ms of two claims until the end of a session was noticed", lateNanos / 1_000_000);
+        }
         if (shares > 0) {
             facts.put("shares", shares);
             facts.put("most at once", mostShares);

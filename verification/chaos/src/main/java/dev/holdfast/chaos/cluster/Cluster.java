@@ -74,6 +74,16 @@ public interface Cluster extends AutoCloseable {
     }
 
     /**
+     * Returns for how long a holder may believe a grant that the store has ended together with its session. The page of the store says
+     * so; two claims for longer are a violation.
+     *
+     * @return nanoseconds; 0 if a grant lasts as long as its lease, whatever becomes of sessions
+     */
+    default long noticeNanos() {
+        return 0;
+    }
+
+    /**
      * Tells whether {@code fair} waiters of different processes are served in order.
      *
      * @return true if so

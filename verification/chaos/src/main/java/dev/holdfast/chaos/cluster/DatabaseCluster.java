@@ -11,12 +11,17 @@ import org.h2.tools.Server;
 
 /** A single database server, which keeps what it has committed. */
 final class DatabaseCluster implements Cluster {
+    /** A heartbeat of half a second, and its round trip. */
+    private static final long NOTICE_NANOS = 600_000_000;
+
     private final String description;
     private final ServerProcess server;
     private final IntFunction<String> url;
+    private final long noticeNanos;
 
-    private DatabaseCluster(String description, ServerProcess server, IntFunction<String> url) {
+    private DatabaseCluster(String description, ServerProcess server, String strategy, IntFunction<String> url) {
         this.description = description;
+        this.noticeNanos = strategy.equals("version") ? 0 : NOTICE_NANOS;
         this.server = server;
         this.url = url;
     }
@@ -26,6 +31,7 @@ final class DatabaseCluster implements Cluster {
         return new DatabaseCluster(
                 "PostgreSQL",
                 server.process(),
+                strategy,
                 port -> "jdbc:postgresql://127.0.0.1:" + port + "/postgres?user=" + PostgresServer.USER + "&password="
                         + PostgresServer.PASSWORD + "&holdfast.createTable=true&holdfast.strategy=" + strategy);
     }
@@ -35,6 +41,7 @@ final class DatabaseCluster implements Cluster {
         return new DatabaseCluster(
                 "MariaDB",
                 server.process(),
+                strategy,
                 port -> "jdbc:mariadb://127.0.0.1:" + port + "/holdfast?user=" + MariaDbServer.USER + "&password="
                         + MariaDbServer.PASSWORD + "&holdfast.createTable=true&holdfast.strategy=" + strategy);
     }
@@ -54,6 +61,7 @@ final class DatabaseCluster implements Cluster {
         return new DatabaseCluster(
                 "H2 server",
                 server,
+                "version",
                 port -> "jdbc:h2:tcp://127.0.0.1:" + port + "/./chaos;USER=sa;PASSWORD=;WRITE_DELAY=0"
                         + ";holdfast.createTable=true");
     }
@@ -71,6 +79,11 @@ final class DatabaseCluster implements Cluster {
     @Override
     public String store(List<Integer> ports) {
         return url.apply(ports.get(0));
+    }
+
+    @Override
+    public long noticeNanos() {
+        return noticeNanos;
     }
 
     @Override

@@ -166,6 +166,19 @@ public record History(
     }
 
     /**
+     * The same, with claims that end before the holder saw a loss.
+     *
+     * @param nanos for how long at most a holder may believe what the store has ended; 0 changes nothing
+     * @return this history
+     */
+    public History noticedLate(long nanos) {
+        if (nanos > 0) {
+            operations.forEach(operation -> operation.noticedLate(nanos));
+        }
+        return this;
+    }
+
+    /**
      * Sorts the operations by lock.
      *
      * @return the operations of each lock's number

@@ -59,6 +59,9 @@ public final class Operation {
     /** The last instant at which the lease was found valid. */
     public long confirmed = NEVER;
 
+    /** The same, if a store's end of the session was noticed late: {@link #confirmed} is earlier then. */
+    public long believed = NEVER;
+
     /** When the lease was first found invalid. */
     public long invalid = NEVER;
 
@@ -129,6 +132,22 @@ public final class Operation {
      */
     public boolean claims() {
         return acquired != NEVER && confirmed != NEVER;
+    }
+
+    /**
+     * Takes back what the holder believed while its store had ended the session, and it could not know.
+     *
+     * @param nanos for how long at most that may be, before the holder saw the loss
+     */
+    void noticedLate(long nanos) {
+        long loss = Long.MAX_VALUE;
+        for (long each : new long[] {invalid, lost, releaseOutcome == Outcome.OK ? NEVER : released}) {
+            loss = each == NEVER ? loss : Math.min(loss, each);
+        }
+        if (claims() && loss - nanos < confirmed) {
+            believed = confirmed;
+            confirmed = Math.max(acquired, loss - nanos);
+        }
     }
 
     /**

@@ -36,6 +36,31 @@ final class ChecksTest {
     }
 
     @Test
+    void overlap_whereAHolderNoticesItsSessionsEndLate() {
+        Check check = new OverlapCheck();
+        assertThat(check.check(ofSessions(claim(1, 0, 1, 1_000), 1_100, claim(2, 0, 501, 900)))
+                        .violations())
+                .as("the loss was seen 599 ms after the next claim")
+                .isEmpty();
+        assertThat(check.check(ofSessions(claim(1, 0, 1, 1_000), 1_100, claim(2, 0, 499, 900)))
+                        .violations())
+                .as("601 ms after it")
+                .hasSize(1);
+        assertThat(check.check(ofSessions(released(claim(1, 0, 1, 1_000), 1_100), -1, claim(2, 0, 900, 950)))
+                        .violations())
+                .as("the holder saw no loss")
+                .hasSize(1);
+    }
+
+    private static Evidence ofSessions(Operation ended, long lostMillis, Operation next) {
+        if (lostMillis >= 0) {
+            ended.lost = lostMillis * Claims.MILLI;
+        }
+        History history = new History(List.of(ended, next), Map.of(), Map.of(), List.of(), Map.of());
+        return evidence(history.noticedLate(600 * Claims.MILLI), List.of(), List.of());
+    }
+
+    @Test
     void losses_haveACause() {
         Operation lost = claim(1, 0, 30_000, 35_000);
         lost.lost = 35_100 * Claims.MILLI;
