@@ -45,8 +45,8 @@ public record LockUsage(String name, List<Holder> holders, List<Waiter> waiters)
      *     lease may have been passed to another thread
      * @param lease true if the hold belongs to a {@link Lease}, false if it belongs to the thread
      * @param since when it was acquired here, by this process's wall clock; for display only
-     * @param remaining remaining validity without further renewals, by this process's monotonic clock; never negative @param
-     *     demand what it holds
+     * @param remaining remaining validity without further renewals, by this process's monotonic clock; never negative
+     * @param demand what it holds
      */
     public record Holder(
             long token, Optional<String> thread, boolean lease, Instant since, Duration remaining, Demand demand) {}
