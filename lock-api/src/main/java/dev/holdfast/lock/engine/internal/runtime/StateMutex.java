@@ -72,13 +72,17 @@ public final class StateMutex {
             }
             return;
         }
+        add(transition);
+        if (mutex.tryLock()) { // the other thread may have left before
+            leave();
+        }
+    }
+
+    private void add(Runnable transition) {
         SUBMITTED.accumulateAndGet(
                 this,
                 new Submitted(transition, null),
                 (earlier, latest) -> new Submitted(Objects.requireNonNull(latest).transition, earlier));
-        if (mutex.tryLock()) { // the other thread may have left before
-            leave();
-        }
     }
 
     private void takeSubmitted() {
@@ -128,7 +132,7 @@ public final class StateMutex {
     private Effects ofThisThread() {
         Thread thread = Thread.currentThread();
         Effects effects = running;
-        while (effects != null && effects.thread != thread) {
+        while (effects != null && (effects.thread != thread || effects.over)) {
             effects = effects.next;
         }
         return effects == null ? new Effects(thread) : effects;
@@ -181,25 +185,34 @@ public final class StateMutex {
         return mine;
     }
 
+    /** Does not wait for the mutex either: a transition of another thread may call a thread's interrupt, which may block. */
     private void end(Effects ended) {
-        mutex.lock();
-        try {
-            if (running == ended) {
-                running = ended.next;
-            } else {
-                Effects before = running;
-                while (before != null && before.next != ended) {
-                    before = before.next;
-                }
-                if (before != null) {
-                    before.next = ended.next;
-                }
+        ended.over = true;
+        if (mutex.tryLock()) {
+            try {
+                unlink(ended);
+            } finally {
+                mutex.unlock();
             }
-        } finally {
-            mutex.unlock();
+        } else {
+            add(() -> unlink(ended));
         }
         if (submitted != null && mutex.tryLock()) { // somebody found the mutex taken by this
             leave();
+        }
+    }
+
+    private void unlink(Effects ended) {
+        if (running == ended) {
+            running = ended.next;
+            return;
+        }
+        Effects before = running;
+        while (before != null && before.next != ended) {
+            before = before.next;
+        }
+        if (before != null) {
+            before.next = ended.next;
         }
     }
 
@@ -208,6 +221,8 @@ public final class StateMutex {
         final Thread thread;
         final Deque<Runnable> todo = new ArrayDeque<>(4);
         boolean begun;
+        /** Set and read by that thread alone. */
+        boolean over;
 
         @Nullable Effects next;
 

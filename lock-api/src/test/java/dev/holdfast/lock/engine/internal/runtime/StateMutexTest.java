@@ -179,6 +179,33 @@ class StateMutexTest {
         other.join();
     }
 
+    /** The transition of another thread begins while the effects run, and calls what blocks. */
+    @Test
+    void submit_whoseEffectsEndWhileAnotherThreadHasTheMutex_doesNotWait_andRunsLaterEffects() throws Exception {
+        StateMutex mutex = new StateMutex(() -> {});
+        CountDownLatch taken = new CountDownLatch(1);
+        CountDownLatch end = new CountDownLatch(1);
+        Thread other = new Thread(() -> mutex.run(() -> {
+            taken.countDown();
+            awaitUninterruptibly(end);
+        }));
+        CompletableFuture<Void> submitting = CompletableFuture.runAsync(() -> {
+            mutex.submit(() -> mutex.afterUnlock(() -> {
+                other.start();
+                awaitUninterruptibly(taken);
+            }));
+            end.countDown();
+            mutex.run(() -> mutex.afterUnlock(() -> done.add("of the same thread")));
+        });
+        try {
+            submitting.get(10, TimeUnit.SECONDS);
+        } finally {
+            end.countDown();
+        }
+        other.join(10_000);
+        assertThat(done).containsExactly("of the same thread");
+    }
+
     private static void awaitUninterruptibly(CountDownLatch latch) {
         try {
             latch.await();
