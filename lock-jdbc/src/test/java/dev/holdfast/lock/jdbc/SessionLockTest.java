@@ -360,6 +360,21 @@ final class SessionLockTest {
         }
     }
 
+    /** PostgreSQL could share a lock, MariaDB cannot; see decision 33. */
+    @ParameterizedTest
+    @EnumSource(names = {"POSTGRESQL", "MARIADB"})
+    void readersAndPermits_areRefused_andTheMessageNamesTheStrategy(SharedDb shared) throws Exception {
+        try (HikariDataSource pool = shared.db().pool(config -> {});
+                LockClient client = builder(pool).build()) {
+            assertThatThrownBy(() -> client.readWriteLock("prices"))
+                    .isInstanceOf(LockConfigurationException.class)
+                    .hasMessageContainingAll("'prices'", "a read lock", "strategy VERSION");
+            assertThatThrownBy(() -> client.semaphore("printers", 2))
+                    .isInstanceOf(LockConfigurationException.class)
+                    .hasMessageContainingAll("'printers'", "a semaphore", "strategy VERSION");
+        }
+    }
+
     @Test
     void poolOfOne_isRefused() throws Exception {
         try (HikariDataSource pool = SharedDb.POSTGRESQL.db().pool(config -> config.setMaximumPoolSize(1))) {

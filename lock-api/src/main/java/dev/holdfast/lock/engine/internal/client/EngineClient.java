@@ -139,8 +139,9 @@ public final class EngineClient implements LockClient {
 
     private void requireDemand(Demand.Kind kind, String name, String asked) {
         if (!info.demands().contains(kind)) {
-            throw new LockConfigurationException("lock '" + LockName.printable(name) + "': " + asked
-                    + " is requested, which " + info.name() + " does not support; use lock(), or another store");
+            throw new LockConfigurationException(
+                    "lock '" + LockName.printable(name) + "': " + asked + " is requested, which " + info.name()
+                            + " does not support; use lock(), or another store (a database has it with strategy VERSION)");
         }
     }
 
