@@ -11,17 +11,19 @@ public final class InFlightRequests {
     /** One request in flight. */
     public final class Request {
         private final long deadlineNanos;
+        private final int number;
         private final @Nullable Runnable onStall;
 
         private Request(long deadlineNanos, @Nullable Runnable onStall) {
             this.deadlineNanos = deadlineNanos;
+            this.number = begun++;
             this.onStall = onStall;
         }
 
-        /** Based on the time rather than the address, so that simulated runs are reproducible. */
+        /** Based on time and number rather than the address, so that simulated runs are reproducible. */
         @Override
         public int hashCode() {
-            return Long.hashCode(deadlineNanos);
+            return 31 * Long.hashCode(deadlineNanos) + number;
         }
 
         @Override
@@ -42,6 +44,9 @@ public final class InFlightRequests {
     private final Ticker ticker;
     private final Housekeeper housekeeper;
     private final Set<Request> inFlight = ConcurrentHashMap.newKeySet();
+    /** Tells requests of one instant apart. Several threads may count at once: equal numbers only cost time. */
+    private int begun;
+
     private volatile @Nullable CompletableFuture<Void> idle;
 
     public InFlightRequests(Ticker ticker, Housekeeper housekeeper) {
