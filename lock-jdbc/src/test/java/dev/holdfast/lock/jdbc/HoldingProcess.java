@@ -94,6 +94,12 @@ public final class HoldingProcess implements AutoCloseable {
     }
 
     /** As {@code kill -9}. */
+    /** Kills it; returns when it has ended. A large process takes a while to end, and only then are its connections closed. */
+    long kill() throws InterruptedException {
+        process.destroyForcibly().waitFor();
+        return System.nanoTime();
+    }
+
     @Override
     public void close() {
         process.destroyForcibly();

@@ -23,6 +23,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -61,10 +62,12 @@ public interface ConnectionFactory {
                     connection);
         }
 
-        static Link owned(RedisClusterClient client, StatefulRedisClusterConnection<String, String> connection) {
+        static Link owned(
+                Supplier<? extends CompletionStage<?>> refresh,
+                StatefulRedisClusterConnection<String, String> connection) {
             return new Link(
                     connection.async(),
-                    client::refreshPartitionsAsync,
+                    refresh::get,
                     key -> node(connection, key),
                     key -> server(connection, key),
                     () -> isClosed(connection),
@@ -176,6 +179,11 @@ public interface ConnectionFactory {
 
     /** The user's or our own client of a cluster. */
     static ConnectionFactory of(RedisClusterClient client) {
+        return of(client, client::refreshPartitionsAsync);
+    }
+
+    /** The same, with what asks the cluster for its slots again. */
+    static ConnectionFactory of(RedisClusterClient client, Supplier<? extends CompletionStage<?>> refresh) {
         return new ConnectionFactory() {
             @Override
             public boolean cluster() {
@@ -184,13 +192,13 @@ public interface ConnectionFactory {
 
             @Override
             public Link connect() {
-                return Link.owned(client, client.connect(ExactStringCodec.INSTANCE));
+                return Link.owned(refresh, client.connect(ExactStringCodec.INSTANCE));
             }
 
             @Override
             public RedisSignals signals(String prefix, RedisWaiters waiters, Link link) {
                 return CLIENT_HAS_SHARD_CHANNELS && hasShardChannels(link)
-                        ? new ShardSignals(client::refreshPartitionsAsync, waiters, this, System::nanoTime)
+                        ? new ShardSignals(refresh, waiters, this, System::nanoTime)
                         : ConnectionFactory.super.signals(prefix, waiters, link);
             }
 

@@ -26,6 +26,7 @@ import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A client of our own for an address. Commands fail at once while the server is away, and none is sent twice by the
@@ -58,6 +59,7 @@ public final class OwnedConnectionFactory implements ConnectionFactory {
     private final PatientDelay delay;
     private final Queue<CompletableFuture<Void>> closing = new ConcurrentLinkedQueue<>();
     private final ConnectionFactory delegate;
+    private final @Nullable TopologyRefresh refresh;
     private final InitialConnect opening;
 
     private OwnedConnectionFactory(
@@ -68,6 +70,7 @@ public final class OwnedConnectionFactory implements ConnectionFactory {
             Duration timeout,
             PatientDelay delay,
             ConnectionFactory delegate,
+            @Nullable TopologyRefresh refresh,
             InitialConnect opening) {
         this.client = client;
         this.resources = resources;
@@ -76,6 +79,7 @@ public final class OwnedConnectionFactory implements ConnectionFactory {
         this.timeoutNanos = timeout.toNanos();
         this.delay = delay;
         this.delegate = delegate;
+        this.refresh = refresh;
         this.opening = opening;
     }
 
@@ -147,8 +151,10 @@ public final class OwnedConnectionFactory implements ConnectionFactory {
                             .build())
                     .timeoutOptions(NO_TIMER)
                     .build());
+            TopologyRefresh refresh = new TopologyRefresh(client);
+            ConnectionFactory delegate = ConnectionFactory.of(client, refresh);
             return new OwnedConnectionFactory(
-                    client, resources, threads, made, timeout, delay, ConnectionFactory.of(client), opening);
+                    client, resources, threads, made, timeout, delay, delegate, refresh, opening);
         }
         RedisClient client = RedisClient.create(resources, uris.get(0));
         client.setOptions(ClientOptions.builder()
@@ -158,7 +164,7 @@ public final class OwnedConnectionFactory implements ConnectionFactory {
                 .timeoutOptions(NO_TIMER)
                 .build());
         return new OwnedConnectionFactory(
-                client, resources, threads, made, timeout, delay, ConnectionFactory.of(client), opening);
+                client, resources, threads, made, timeout, delay, ConnectionFactory.of(client), null, opening);
     }
 
     @Override
@@ -212,6 +218,9 @@ public final class OwnedConnectionFactory implements ConnectionFactory {
     @Override
     public void close() {
         opening.close();
+        if (refresh != null) {
+            closing.add(refresh.end());
+        }
         CompletableFuture.allOf(closing.toArray(CompletableFuture[]::new))
                 .orTimeout(CLOSE_MILLIS, TimeUnit.MILLISECONDS)
                 .whenComplete((closed, late) -> client.shutdownAsync(0, 2, TimeUnit.SECONDS)

@@ -113,7 +113,7 @@ final class ConnectionFactoryTest {
         RedisAsyncCommands<String, String> ofTheNode = commands();
         StatefulRedisClusterConnection<String, String> connection =
                 ofACluster(commands, cluster, ofOneServer(ofTheNode));
-        ConnectionFactory.Link link = ConnectionFactory.Link.owned(client, connection);
+        ConnectionFactory.Link link = ConnectionFactory.Link.owned(client::refreshPartitionsAsync, connection);
         assertThat(link.commands()).isSameAs(commands);
         assertThat(link.connection()).isSameAs(connection);
         assertThat(link.server().apply("moved")).isEqualTo("id" + StubCluster.OTHER);
