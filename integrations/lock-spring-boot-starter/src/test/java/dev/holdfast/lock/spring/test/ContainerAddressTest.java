@@ -23,8 +23,8 @@ class ContainerAddressTest {
     private static volatile int port;
 
     private final ApplicationContextRunner runner = new ApplicationContextRunner()
-            .withConfiguration(AutoConfigurations.of(
-                    ServiceConnectionAutoConfiguration.class, HoldfastAutoConfiguration.class));
+            .withConfiguration(
+                    AutoConfigurations.of(ServiceConnectionAutoConfiguration.class, HoldfastAutoConfiguration.class));
 
     @Test
     void container_isTheStore() throws Exception {
