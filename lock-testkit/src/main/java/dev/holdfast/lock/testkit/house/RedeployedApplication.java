@@ -3,6 +3,7 @@ package dev.holdfast.lock.testkit.house;
 import dev.holdfast.lock.Election;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.testkit.support.Waits;
 import java.io.File;
 import java.io.IOException;
@@ -13,6 +14,7 @@ import java.nio.file.Path;
 import java.sql.Driver;
 import java.sql.DriverManager;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -26,6 +28,7 @@ import java.util.stream.Stream;
  * library needs are in a class loader of their own. Not thread-safe.
  */
 public final class RedeployedApplication {
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
     private static final String FLIGHT_RECORDER = "io.netty.jfr.enabled";
 
     private RedeployedApplication() {}
@@ -156,7 +159,9 @@ public final class RedeployedApplication {
 
         @Override
         public void accept(String uri) {
-            try (LockClient locks = LockClient.connect(uri);
+            LockClientOptions patient =
+                    LockClientOptions.builder().requestTimeout(PATIENCE).build(); // all classes are loaded anew
+            try (LockClient locks = LockClient.connect(uri, patient);
                     Lease lease = locks.lock("redeployed").acquire()) {
                 if (!lease.isValid()) {
                     throw new IllegalStateException("the lease is not valid");
