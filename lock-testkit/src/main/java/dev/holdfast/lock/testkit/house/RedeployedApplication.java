@@ -28,7 +28,9 @@ import java.util.stream.Stream;
  * library needs are in a class loader of their own. Not thread-safe.
  */
 public final class RedeployedApplication {
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    /** Less than this class waits for the loader's collection: timers of requests may keep it for as long. */
+    private static final Duration PATIENCE = Duration.ofSeconds(10);
+
     private static final String FLIGHT_RECORDER = "io.netty.jfr.enabled";
 
     private RedeployedApplication() {}
