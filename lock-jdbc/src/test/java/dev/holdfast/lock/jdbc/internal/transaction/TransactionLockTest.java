@@ -37,7 +37,7 @@ final class TransactionLockTest {
 
     private final String name = "tx/" + UUID.randomUUID();
 
-    private static Connection transaction(SharedDb shared) throws Exception {
+    private static synchronized Connection transaction(SharedDb shared) throws Exception {
         Db db = shared.db();
         if (WITH_TABLE.add(db)) {
             db.execute(Schema.statements("transaction", db.dialect).toArray(String[]::new));
