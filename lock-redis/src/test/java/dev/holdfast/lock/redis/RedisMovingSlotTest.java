@@ -179,10 +179,21 @@ final class RedisMovingSlotTest {
         assertThat(release(b, next)).isEqualTo(ReleaseResult.RELEASED);
     }
 
-    /** It cannot leave the queue with its grant, whose script has the state as its only key. So it gives the lock back. */
+    /**
+     * It cannot leave the queue with its grant, whose script has the state as its only key. So it gives the lock back. A release hands
+     * the lock over only to who has tried in the last three seconds, for which a busy machine may need several tries.
+     */
     @Test
     void waiterFromBeforeTheMove_thatReleasesDuringIt_givesBackWhatItIsHandedAfterwards() throws Exception {
-        String name = "left-behind";
+        boolean judged = false;
+        for (int i = 0; i < 5 && !judged; i++) {
+            judged = givesBackWhatItIsHanded("left-behind-" + i);
+        }
+        assertThat(judged).as("one of five tries took less than three seconds").isTrue();
+    }
+
+    /** Whether it was quick enough to be judged. */
+    private boolean givesBackWhatItIsHanded(String name) throws Exception {
         String key = "holdfast:{" + name + "}";
         int slot = SlotHash.getSlot(key);
         RedisServer from = fixture.cluster().master(slot);
@@ -191,6 +202,7 @@ final class RedisMovingSlotTest {
         AcquisitionId waiting = BackendDriver.newAcquisition(name);
         List<Grant> handedOver = new CopyOnWriteArrayList<>();
         queueUp(b, waiting, handedOver, from);
+        long startNanos = System.nanoTime();
         fixture.cluster().beginMove(slot, to);
         from.command("MIGRATE", to.host(), "" + to.port(), key, "0", "5000");
         release(a, held);
@@ -205,10 +217,14 @@ final class RedisMovingSlotTest {
 
         assertThat(release(a, next)).isEqualTo(ReleaseResult.RELEASED);
 
+        if (System.nanoTime() - startNanos > TimeUnit.MILLISECONDS.toNanos(2_900)) {
+            return false;
+        }
         await().atMost(PATIENCE).until(() -> !handedOver.isEmpty());
         assertThat(handedOver).extracting(Grant::acquisition).containsExactly(later);
         assertThat(release(b, handedOver.get(0))).isEqualTo(ReleaseResult.RELEASED);
         assertThat(holder(a, name)).as("who holds it after the last release").isEmpty();
+        return true;
     }
 
     /** Tries until the server can hand the lock over: then the client has subscribed, and its entry says so. */
