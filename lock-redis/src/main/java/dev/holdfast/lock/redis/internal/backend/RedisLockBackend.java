@@ -64,6 +64,7 @@ public final class RedisLockBackend implements LockBackend {
     private final BackendInfo info;
     private final String memoryMillis;
     private final AtomicLong generations = new AtomicLong();
+    private final RedisAbandoned ended = new RedisAbandoned();
 
     public RedisLockBackend(
             RedisSettings settings,
@@ -124,6 +125,7 @@ public final class RedisLockBackend implements LockBackend {
     public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
         String owner = acquisition.owner().toString();
         attempts.abandoned(owner);
+        ended.add(owner);
         sender.ended(owner);
         return answer("abandon", end(acquisition, owner, 0, "both", "", timeoutMillis), reply -> null);
     }
@@ -168,9 +170,12 @@ public final class RedisLockBackend implements LockBackend {
 
     /**
      * An entry of an acquisition that has ended may stay in the queue for a while: a grant while a slot moves, or after the state was
-     * deleted, cannot always remove it. A release that hands the lock over to it must not cost a lease.
+     * deleted, cannot always remove it. A release that hands the lock over to it must not cost a lease. Only what ended here is given back.
      */
     private void giveBack(String key, String owner, long generation) {
+        if (!ended.has(owner)) {
+            return; // it may be held here: the message has come twice
+        }
         RedisKeys.name(settings.prefix(), key)
                 .map(name -> new AcquisitionId(
                         name,
@@ -183,6 +188,7 @@ public final class RedisLockBackend implements LockBackend {
     public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
         AcquisitionId acquisition = grant.acquisition();
         String owner = acquisition.owner().toString();
+        ended.add(owner);
         sender.ended(owner);
         return answer(
                 "release",
