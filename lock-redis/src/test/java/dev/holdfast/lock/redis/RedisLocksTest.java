@@ -8,7 +8,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
-import dev.holdfast.lock.redis.internal.backend.RedisAbandoned;
 import dev.holdfast.lock.redis.internal.connection.ConnectionFactory;
 import dev.holdfast.lock.redis.internal.connection.Stubs;
 import dev.holdfast.lock.redis.internal.script.RedisDemandScripts;
@@ -223,23 +222,5 @@ final class RedisLocksTest {
                         RedisDemandScripts.HOLDERS.body(),
                         RedisDemandScripts.LISTED.body(),
                         RedisDemandScripts.CHANGE_LIMIT.body());
-    }
-
-    @Test
-    void abandonedAcquisitions_areRemembered_untilTenThousandOthersAre() {
-        RedisAbandoned abandoned = new RedisAbandoned();
-        abandoned.add("first");
-        abandoned.add("first");
-        for (int i = 0; i < 9_999; i++) {
-            abandoned.add("o" + i);
-        }
-        assertThat(abandoned.has("first")).isTrue();
-        abandoned.add("last");
-        assertThat(abandoned.has("first")).isFalse();
-        assertThat(abandoned.has("o0")).isTrue();
-        assertThat(abandoned.has("last")).isTrue();
-        abandoned.add("one more");
-        assertThat(abandoned.has("o0")).isFalse();
-        assertThat(abandoned.has("never")).isFalse();
     }
 }

@@ -36,7 +36,13 @@ final class RedisAttempts {
     private final RedisSignals signals;
     private final String memoryMillis;
     private final String pollPatienceMillis;
-    private final RedisAbandoned abandoned = new RedisAbandoned();
+
+    /** Acquisitions that have, or may have, an entry in a queue, and have not ended. */
+    private final RecentOwners queued = new RecentOwners();
+
+    /** Acquisitions that were abandoned, and those with an entry in a queue that were released. */
+    private final RecentOwners ended = new RecentOwners();
+
     private volatile EncodedIdentity identity = new EncodedIdentity(new Identity("", "", 0));
 
     RedisAttempts(RedisSettings settings, AcquireSender sender, RedisWaiters waiters, RedisSignals signals) {
@@ -71,6 +77,7 @@ final class RedisAttempts {
                 inLine ? sendInLine(request, attempt, queue) : send(request, attempt, queue);
         return answer.whenComplete((result, failure) -> {
             if (failure != null && queue) {
+                queued.add(owner);
                 leftQueue(owner);
             }
         });
@@ -99,7 +106,7 @@ final class RedisAttempts {
                 .translate("attempt", sender.tryAcquire(attempt, request.timeoutMillis()))
                 .thenCompose(reply -> RedisLockBackend.number(reply, 0) == MEETS_OTHER_DEMANDS
                                 && !settings.barging()
-                                && !abandoned.has(attempt.owner())
+                                && !ended.contains(attempt.owner())
                         ? sendInLine(request, attempt, queue)
                         : CompletableFuture.completedFuture(result(request, attempt, queue, reply)));
     }
@@ -138,6 +145,7 @@ final class RedisAttempts {
         }
         long place = RedisLockBackend.number(reply, 2);
         if (place > 0 && queue) {
+            queued.add(owner);
             signals.wanted(owner, attempt.keys());
             unwantedUnlessKnown(owner); // it was handed the lock before this answer came
         } else if (queue) {
@@ -194,8 +202,21 @@ final class RedisAttempts {
 
     /** An attempt of it that is still to be answered is not repeated. */
     void abandoned(String owner) {
-        abandoned.add(owner);
+        queued.remove(owner);
+        ended.add(owner);
         forget(owner);
+    }
+
+    /** Its lock was released. Most acquisitions never queued: nothing can be handed over to them, and they are not remembered. */
+    void released(String owner) {
+        if (queued.remove(owner)) {
+            ended.add(owner);
+        }
+    }
+
+    /** Whether an acquisition of this client, to which a lock may still be handed over, is known to have ended. */
+    boolean hasEnded(String owner) {
+        return ended.contains(owner);
     }
 
     /** It is not called any more. */

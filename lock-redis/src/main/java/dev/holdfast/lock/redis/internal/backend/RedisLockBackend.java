@@ -64,7 +64,6 @@ public final class RedisLockBackend implements LockBackend {
     private final BackendInfo info;
     private final String memoryMillis;
     private final AtomicLong generations = new AtomicLong();
-    private final RedisAbandoned ended = new RedisAbandoned();
 
     public RedisLockBackend(
             RedisSettings settings,
@@ -125,7 +124,6 @@ public final class RedisLockBackend implements LockBackend {
     public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
         String owner = acquisition.owner().toString();
         attempts.abandoned(owner);
-        ended.add(owner);
         sender.ended(owner);
         return answer("abandon", end(acquisition, owner, 0, "both", "", timeoutMillis), reply -> null);
     }
@@ -173,7 +171,7 @@ public final class RedisLockBackend implements LockBackend {
      * deleted, cannot always remove it. A release that hands the lock over to it must not cost a lease. Only what ended here is given back.
      */
     private void giveBack(String key, String owner, long generation) {
-        if (!ended.has(owner)) {
+        if (!attempts.hasEnded(owner)) {
             return; // it may be held here: the message has come twice
         }
         RedisKeys.name(settings.prefix(), key)
@@ -188,7 +186,7 @@ public final class RedisLockBackend implements LockBackend {
     public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
         AcquisitionId acquisition = grant.acquisition();
         String owner = acquisition.owner().toString();
-        ended.add(owner);
+        attempts.released(owner);
         sender.ended(owner);
         return answer(
                 "release",

@@ -11,6 +11,7 @@ import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
+import io.lettuce.core.RedisException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -82,5 +83,30 @@ final class RedisAttemptsTest {
         assertThat(sent).hasSize(1);
         assertThat(result.join()).isInstanceOf(AcquireResult.Busy.class);
         assertThat(signals.owners).isEmpty();
+    }
+
+    @Test
+    void released_isRememberedAsEnded_onlyIfItQueued() {
+        attempts.released(owner);
+        assertThat(attempts.hasEnded(owner)).isFalse();
+        attempt();
+        sent.get(0).complete(List.of(1L, 77L, 0L, 0L));
+        attempts.released(owner);
+        assertThat(attempts.hasEnded(owner)).isFalse();
+
+        attempt();
+        sent.get(1).complete(BUSY);
+        assertThat(attempts.hasEnded(owner)).isFalse();
+        attempts.released(owner);
+        assertThat(attempts.hasEnded(owner)).isTrue();
+    }
+
+    /** The server may have put it into the queue. */
+    @Test
+    void released_afterAnAttemptWithoutAnAnswer_isRememberedAsEnded() {
+        attempt();
+        sent.get(0).completeExceptionally(new RedisException("made up by the test; expect it"));
+        attempts.released(owner);
+        assertThat(attempts.hasEnded(owner)).isTrue();
     }
 }

@@ -21,7 +21,8 @@ public final class StubScripts {
     public record Sent(
             String how, String script, List<Object> keys, List<Object> args, Stubs.Answer<List<Object>> answer) {}
 
-    final List<Sent> sent = new CopyOnWriteArrayList<>();
+    /** What was sent, in its order. */
+    public final List<Sent> sent = new CopyOnWriteArrayList<>();
 
     /** The keys by which servers were distinguished. */
     final List<String> asked = new CopyOnWriteArrayList<>();

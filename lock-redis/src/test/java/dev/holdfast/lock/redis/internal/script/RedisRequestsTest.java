@@ -290,6 +290,21 @@ final class RedisRequestsTest {
         });
     }
 
+    /** A replica publishes it too. The lock may be held here, and a message must not release it. */
+    @Test
+    void handOver_toAnOwnerThatHasNotEnded_releasesNothing() {
+        waiters.message(owner + " 1 77 2000 " + KEYS.lock());
+        assertThat(server.sent).isEmpty();
+    }
+
+    @Test
+    void handOver_toAnOwnerThatHasEnded_isGivenBack() {
+        backend.abandon(acquisition, TIMEOUT_MILLIS);
+        waiters.message(owner + " 7 77 2000 " + KEYS.lock());
+        assertThat(server.sent).hasSize(2);
+        assertSent(RedisScript.RELEASE, ALL, "0 " + owner + " 300000 0 ", "0", "300000", "grant", "7");
+    }
+
     @Test
     void end_comesToTheConnectionsLast() {
         backend.close();
