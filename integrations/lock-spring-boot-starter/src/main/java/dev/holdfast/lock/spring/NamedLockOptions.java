@@ -3,6 +3,7 @@ package dev.holdfast.lock.spring;
 import dev.holdfast.lock.LockOptions;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
@@ -32,6 +33,15 @@ public final class NamedLockOptions {
      */
     public LockOptions defaults() {
         return defaults;
+    }
+
+    /**
+     * Returns the ids that have options of their own.
+     *
+     * @return the ids, in no order; unmodifiable
+     */
+    public Set<String> ids() {
+        return named.keySet();
     }
 
     /**

@@ -62,6 +62,19 @@ public final class HoldfastAutoConfiguration {
     static LockClient holdfastLockClient(
             HoldfastProperties properties,
             LockClientOptions options,
+            NamedLockOptions named,
+            ConfigurableListableBeanFactory beans,
+            ObjectProvider<BackendCandidates.DatabaseReady> ready,
+            ObjectProvider<HoldfastConnectionDetails> details) {
+        LockClient client = open(properties, options, beans, ready, details);
+        return properties.clients().isEmpty() // else the options may be meant for one of those
+                ? OptionsOfProperties.requireSupported(client, named)
+                : client;
+    }
+
+    private static LockClient open(
+            HoldfastProperties properties,
+            LockClientOptions options,
             ConfigurableListableBeanFactory beans,
             ObjectProvider<BackendCandidates.DatabaseReady> ready,
             ObjectProvider<HoldfastConnectionDetails> details) {
@@ -72,7 +85,8 @@ public final class HoldfastAutoConfiguration {
         }
         OptionsOfProperties.refuseBesideAddress(uri, properties);
         awaitMigrations(uri, ready);
-        return StoreChoice.open(found == null ? "holdfast.uri" : "the HoldfastConnectionDetails", uri, options);
+        return StoreChoice.open(
+                found == null ? "holdfast.uri" : "the HoldfastConnectionDetails", uri, "holdfast.lock", options);
     }
 
     /** An address may lead to the application's own database, whose migrations create the table. */

@@ -66,7 +66,10 @@ final class NamedClients implements ImportBeanDefinitionRegistrar {
         }
         HoldfastAutoConfiguration.awaitMigrations(uri, ready);
         return StoreChoice.open(
-                prefix + ".uri", uri, OptionsOfProperties.client(prefix, client, options, named.defaults()));
+                prefix + ".uri",
+                uri,
+                prefix + ".lock",
+                OptionsOfProperties.client(prefix, client, options, named.defaults()));
     }
 
     /** Returns the name of a client's bean. */

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.spring.boot;
 
+import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.spring.NamedLockOptions;
@@ -89,6 +90,21 @@ final class OptionsOfProperties {
         set(prefix + ".fair", own.fair(), builder::fair);
         set(prefix + ".interrupt-on-loss", own.interruptOnLoss(), builder::interruptOnLoss);
         return get(prefix, builder::build);
+    }
+
+    /**
+     * Closes a client and ends the start if its store refuses the options of {@code holdfast.locks.<id>}, such as a lease that it cannot
+     * keep. Without that, each lock with them would fail.
+     */
+    static LockClient requireSupported(LockClient client, NamedLockOptions options) {
+        try {
+            options.ids()
+                    .forEach(id -> get("holdfast.locks." + id, () -> client.lock("holdfast/options", options.get(id))));
+            return client;
+        } catch (RefusedConfigurationException e) {
+            client.close();
+            throw e;
+        }
     }
 
     /** Hands a property on, if it is set. */

@@ -2,6 +2,7 @@ package dev.holdfast.lock.spring.boot;
 
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.spring.boot.HoldfastProperties.Backend;
 import java.util.Arrays;
 import java.util.List;
@@ -12,16 +13,35 @@ import org.jspecify.annotations.Nullable;
 final class StoreChoice {
     private StoreChoice() {}
 
-    static LockClient open(String property, String uri, LockClientOptions options) {
+    /**
+     * Connects to a store.
+     *
+     * @param property what has the address
+     * @param lockProperties where the client's lock options come from, which the store may refuse
+     */
+    static LockClient open(String property, String uri, String lockProperties, LockClientOptions options) {
         try {
             return LockClient.connect(uri, options);
         } catch (IllegalArgumentException e) {
-            throw RefusedConfigurationException.of(property, e);
+            throw RefusedConfigurationException.of(
+                    hasDefaults(options) ? property : property + " or " + lockProperties, e);
         }
     }
 
     static LockClient open(@Nullable Backend wanted, List<BackendCandidate> candidates, LockClientOptions options) {
-        return choose(wanted, candidates).open().apply(options);
+        BackendCandidate chosen = choose(wanted, candidates);
+        try {
+            return chosen.open().apply(options);
+        } catch (IllegalArgumentException e) {
+            if (hasDefaults(options)) {
+                throw e;
+            }
+            throw RefusedConfigurationException.of("holdfast.lock", e);
+        }
+    }
+
+    private static boolean hasDefaults(LockClientOptions options) {
+        return options.lockOptions().equals(LockOptions.defaults());
     }
 
     private static BackendCandidate choose(@Nullable Backend wanted, List<BackendCandidate> candidates) {

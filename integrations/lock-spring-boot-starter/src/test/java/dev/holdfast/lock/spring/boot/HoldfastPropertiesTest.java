@@ -24,6 +24,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -111,6 +112,28 @@ class HoldfastPropertiesTest {
                                     .lease())
                             .isEqualTo(Duration.ofSeconds(9));
                 });
+    }
+
+    /** The first lock with them would be refused otherwise, which may be at night. */
+    @Test
+    void optionsThatTheStoreRefuses_endTheStart_andNotTheFirstLock() {
+        assertThatStoreRefuses("holdfast.lock", "a lease of 50 ms", "holdfast.lock.lease=50ms");
+        assertThatStoreRefuses("holdfast.locks.nightly", "a lease of 50 ms", "holdfast.locks.nightly.lease=50ms");
+        assertThatStoreRefuses("holdfast.lock", "fair(true)", "holdfast.lock.fair=true");
+    }
+
+    private void assertThatStoreRefuses(String property, String reason, String... values) {
+        Set<Thread> before = Thread.getAllStackTraces().keySet();
+        runner.withPropertyValues("holdfast.uri=jdbc:h2:mem:refused;DB_CLOSE_DELAY=-1;holdfast.createTable=true")
+                .withPropertyValues(values)
+                .run(context -> assertThat(
+                                FailureAnalyses.of(context.getStartupFailure()).getDescription())
+                        .contains(property)
+                        .contains(reason));
+        assertThat(Thread.getAllStackTraces().keySet())
+                .filteredOn(
+                        thread -> !before.contains(thread) && thread.getName().startsWith("holdfast"))
+                .isEmpty();
     }
 
     @Test

@@ -166,4 +166,14 @@ class NamedClientsTest {
                             .contains("holdfast.clients has [orders, stock]", "neither holdfast.uri"));
         });
     }
+
+    @Test
+    void optionsThatTheStoreRefuses_endTheStart() {
+        runner.withPropertyValues(
+                        "holdfast.clients.stock.uri=jdbc:h2:mem:stock;holdfast.createTable=true",
+                        "holdfast.clients.stock.lock.lease=50ms")
+                .run(context -> assertThat(
+                                FailureAnalyses.of(context.getStartupFailure()).getDescription())
+                        .contains("holdfast.clients.stock.lock", "a lease of 50 ms"));
+    }
 }

@@ -99,6 +99,18 @@ class StoreChoiceTest {
     }
 
     @Test
+    void lockOptions_thatTheOnlyStoreRefuses_areNamed() {
+        runner.withPropertyValues("holdfast.lock.lease=50ms")
+                .run(context -> assertThat(
+                                FailureAnalyses.of(context.getStartupFailure()).getDescription())
+                        .startsWith("The value of holdfast.lock is not acceptable: a lease of 50 ms"));
+        runner.withPropertyValues("holdfast.locks.nightly.lease=50ms")
+                .run(context -> assertThat(
+                                FailureAnalyses.of(context.getStartupFailure()).getDescription())
+                        .startsWith("The value of holdfast.locks.nightly is not acceptable: a lease of 50 ms"));
+    }
+
+    @Test
     void severalStores_areNamed_andOneIsChosenByProperty() {
         ApplicationContextRunner several = runner.withBean(
                 "cache", LettuceConnectionFactory.class, () -> new LettuceConnectionFactory("127.0.0.1", 1));
