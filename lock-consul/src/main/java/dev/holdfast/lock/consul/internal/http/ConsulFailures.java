@@ -91,7 +91,12 @@ public final class ConsulFailures {
                             "Consul refuses it: " + said,
                             "use a longer lease, or lower session_ttl_min of the servers");
                 }
-                if (said.contains("No path to datacenter") || said.contains("Missing node registration")) {
+                if (said.contains("Missing node registration")) {
+                    yield new Remedy.Unavailable(
+                            "the agent is not registered: " + said,
+                            "try again if it has just started; otherwise name agents of the datacenter that dc names");
+                }
+                if (said.contains("No path to datacenter")) {
                     yield new Remedy.Configuration(
                             "the agent is not of the datacenter that dc names: " + said,
                             "name agents of that datacenter, or correct dc");

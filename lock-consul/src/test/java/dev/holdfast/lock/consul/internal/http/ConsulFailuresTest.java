@@ -35,7 +35,7 @@ final class ConsulFailuresTest {
                 "400|bad value|true|Consul refuses it: bad value; check prefix and version",
                 "500|Invalid Session TTL '1000000000', must be between|true|use a longer lease",
                 "500|No path to datacenter|true|not of the datacenter that dc names",
-                "500|Missing node registration|true|name agents of that datacenter",
+                "500|Missing node registration|false|name agents of the datacenter that dc names",
                 "500|No cluster leader|false|Consul has no leader",
                 "500|Raft leadership lost|false|Consul has no leader",
                 "500|rpc error|false|Consul answers 500, rpc error; the outcome is unknown, try again",
