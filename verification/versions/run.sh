@@ -2,6 +2,8 @@
 # build's: the oldest that work, and those of Spring Boot's bills of materials, with the Netty, Reactor and SLF4J that come
 # with them. The modules are compiled once, against the build's versions, as they are published.
 
+. "$(dirname "${BASH_SOURCE[0]}")/spring.sh"
+
 boot_35=3.5.16
 boot_40=4.0.9
 
@@ -150,6 +152,10 @@ count() {
 verify_versions() {
   local folder=$1 only=${2:-} modules='lock-testkit lock-jdbc lock-redis lock-etcd lock-zookeeper lock-consul lock-memcached'
   local module class client column bom artifacts cell path reports status=0 file group selected console artifact
+  if [ "$only" = Spring ]; then
+    verify_spring "$folder"
+    return
+  fi
   for module in $modules; do rm -rf "$module"/target/surefire-reports*; done
   echo "verify: compiling"
   maven -B -ntp -q -pl "${modules// /,}" -am test-compile dependency:build-classpath -Dspotless.check.skip=true \
@@ -208,6 +214,7 @@ verify_versions() {
   done < <(version_cells)
   echo
   cat "$folder/table"
+  [ -n "$only" ] || verify_spring "$folder" || status=1
   "${JAVA_HOME:+$JAVA_HOME/bin/}java" verification/tools/TestReport.java "$status" $modules || status=1
   return "$status"
 }

@@ -20,9 +20,13 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Three processes of the application on one PostgreSQL, one of them processed ahead of time, two shut down. */
+/**
+ * Three processes of the application on one PostgreSQL, one of them processed ahead of time, two shut down. {@code
+ * -Dholdfast.spring.aot=false} starts that one like the others, for another version of Spring than the one that has processed it.
+ */
 @House("containers:rolling")
 class ThreeInstancesIT {
+    private static final boolean AHEAD_OF_TIME = !"false".equals(System.getProperty("holdfast.spring.aot"));
     private static final String LEADS = "this instance leads, token ";
 
     @TempDir
@@ -34,11 +38,11 @@ class ThreeInstancesIT {
                 Instance first = Instance.start(folder, "first", database)) {
             first.awaitLine(LEADS);
             try (Instance second = Instance.start(folder, "second", database);
-                    Instance third = Instance.start(folder, "third", database, "-Dspring.aot.enabled=true")) {
+                    Instance third = Instance.start(folder, "third", database, "-Dspring.aot.enabled=" + AHEAD_OF_TIME)) {
                 List<Instance> all = List.of(first, second, third);
                 second.awaitLine("Started ShopApplication");
                 third.awaitLine("Started ShopApplication");
-                assertThat(third.lines()).anyMatch(line -> line.contains("Starting AOT-processed ShopApplication"));
+                assertThat(third.count("Starting AOT-processed ShopApplication")).isEqualTo(AHEAD_OF_TIME ? 1 : 0);
 
                 transfer(all);
                 number(all);
