@@ -20,6 +20,7 @@ import dev.holdfast.chaos.register.Register;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockException;
+import dev.holdfast.lock.testkit.server.network.Direction;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -149,8 +150,14 @@ final class ChaosRun {
             long end,
             List<String> leftBehind)
             throws IOException {
+        History history = History.read(plan.folder(), originNanos).noticedLate(noticeNanos);
+        if (noticeNanos > 0) {
+            injections.stream()
+                    .filter(ChaosRun::endsSessionsUnseen)
+                    .forEach(injection -> history.endedUnseen(injection.client(), injection.start()));
+        }
         return new Evidence(
-                History.read(plan.folder(), originNanos).noticedLate(noticeNanos),
+                history,
                 injections,
                 new Pace(List.copyOf(stalls), pace.writes(), watched == null ? List.of() : watched.seen()),
                 accesses,
@@ -158,6 +165,12 @@ final class ChaosRun {
                 stopped,
                 end,
                 leftBehind);
+    }
+
+    /** Whether the server sees the end of connections and its clients do not: their claims last until the end of the lease. */
+    private static boolean endsSessionsUnseen(Injection injection) {
+        return injection.fault().kind() == FaultKind.NET_HALF_OPEN
+                && injection.fault().direction().orElse(Direction.TO_SERVER) == Direction.TO_SERVER;
     }
 
     /** What is judged after the end of the clients needs no arrangement. */

@@ -179,6 +179,20 @@ public record History(
     }
 
     /**
+     * The same, with claims that end when the server saw the end of a connection and the client did not.
+     *
+     * @param client whose connections those were; negative for all
+     * @param instant when that was
+     * @return this history
+     */
+    public History endedUnseen(int client, long instant) {
+        operations.stream()
+                .filter(operation -> client < 0 || operation.process.client() == client)
+                .forEach(operation -> operation.endedUnseen(instant));
+        return this;
+    }
+
+    /**
      * Sorts the operations by lock.
      *
      * @return the operations of each lock's number

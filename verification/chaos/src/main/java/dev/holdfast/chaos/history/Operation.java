@@ -151,6 +151,18 @@ public final class Operation {
     }
 
     /**
+     * Takes back what the holder believed after the server had seen the end of its connection, and nothing told it so.
+     *
+     * @param instant when that was
+     */
+    void endedUnseen(long instant) {
+        if (claims() && acquired < instant && instant < confirmed) {
+            believed = Math.max(believed, confirmed);
+            confirmed = instant;
+        }
+    }
+
+    /**
      * Returns when the acquisition had ended, with a lease or without.
      *
      * @return the instant, or {@link Long#MAX_VALUE} if it never did

@@ -52,6 +52,32 @@ final class ChecksTest {
                 .hasSize(1);
     }
 
+    /** A session lock, after the server alone has seen the end of the first holder's connection. */
+    @Test
+    void overlap_isNone_afterAnEndThatTheClientCouldNotSee() {
+        Check check = new OverlapCheck();
+        assertThat(check.check(endedUnseen(true, 500, claim(1, 0, 1, 1_000), claim(2, 0, 501, 900)))
+                        .violations())
+                .isEmpty();
+        assertThat(check.check(endedUnseen(true, 500, claim(1, 0, 1, 1_000), claim(2, 0, 499, 900)))
+                        .violations())
+                .as("it began before")
+                .hasSize(1);
+        assertThat(check.check(endedUnseen(false, 500, claim(1, 0, 1, 1_000), claim(2, 0, 501, 900)))
+                        .violations())
+                .as("another client's connection")
+                .hasSize(1);
+        assertThat(check.check(endedUnseen(true, 500, claim(1, 0, 501, 1_000), claim(2, 0, 600, 900)))
+                        .violations())
+                .as("a session that began after it")
+                .hasSize(1);
+    }
+
+    private static Evidence endedUnseen(boolean ofFirst, long atMillis, Operation first, Operation next) {
+        History history = new History(List.of(first, next), Map.of(), Map.of(), List.of(), Map.of());
+        return evidence(history.endedUnseen(ofFirst ? 0 : 7, atMillis * Claims.MILLI), List.of(), List.of());
+    }
+
     private static Evidence ofSessions(Operation ended, long lostMillis, Operation next) {
         if (lostMillis >= 0) {
             ended.lost = lostMillis * Claims.MILLI;
