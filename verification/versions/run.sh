@@ -152,8 +152,9 @@ count() {
 verify_versions() {
   local folder=$1 only=${2:-} modules='lock-testkit lock-jdbc lock-redis lock-etcd lock-zookeeper lock-consul lock-memcached'
   local module class client column bom artifacts cell path reports status=0 file group selected console artifact
-  if [ "$only" = Spring ]; then
-    verify_spring "$folder"
+  if [[ "$only" = Spring* ]]; then
+    only=${only#Spring}
+    verify_spring "$folder" "${only#-}"
     return
   fi
   for module in $modules; do rm -rf "$module"/target/surefire-reports*; done

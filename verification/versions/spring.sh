@@ -31,20 +31,21 @@ spring_class_path() {
   done
 }
 
-# verify_spring WORK: runs all cells and prints the table.
+# verify_spring WORK [VERSION]: runs all cells, or those of one version such as 4.1, and prints the table.
 verify_spring() {
-  local folder=$1 modules='integrations/lock-spring-boot-starter examples/spring' status=0 boot cell jdk virtual module class file path aot
+  local folder=$1 only=${2:-} modules='integrations/lock-spring-boot-starter examples/spring' status=0 boot cell jdk virtual module class file path aot
   local oldest newest
   oldest=$(find_jdk 17)
   newest=$(find_jdk 24)
   [ -n "$newest" ] || fail "no JDK 24 or newer found; set JAVA_HOME_25 to one"
-  maven -B -ntp -q -pl "${modules// /,}" -am test-compile dependency:build-classpath -Dspotless.check.skip=true \
+  maven -B -ntp -q -pl "${modules// /,}" -am process-test-classes dependency:build-classpath -Dspotless.check.skip=true \
     -Dmdep.includeScope=test -Dmdep.outputFile=target/versions-class-path.txt ||
     fail "the build failed; its output is above"
   maven -B -ntp -q dependency:copy -N -DoutputDirectory="$folder" \
     -Dartifact=org.junit.platform:junit-platform-console-standalone:"$(pom_property junit.version)"
   printf '%-18s %-6s %-9s %-16s %7s %7s\n' 'Spring Boot' JDK threads test passed failed >"$folder/spring-table"
   for boot in "$boot_35" "$boot_40" "$(pom_property spring-boot.version)"; do
+    [[ "$boot" == "$only"* ]] || continue
     cell="$folder/spring-$boot"
     mkdir -p "$cell"
     write_pom "$cell" "org.springframework.boot:spring-boot-dependencies:$boot" $(spring_artifacts "$boot")
