@@ -14,6 +14,7 @@ import dev.holdfast.lock.testkit.fixture.ContractContext;
 import dev.holdfast.lock.testkit.fixture.CountedClient;
 import dev.holdfast.lock.testkit.fixture.FaultyClient;
 import dev.holdfast.lock.testkit.support.HistoryChecker;
+import dev.holdfast.lock.testkit.support.PauseMeter;
 import dev.holdfast.lock.testkit.support.Waits;
 import java.time.Duration;
 import java.util.Optional;
@@ -75,21 +76,13 @@ public abstract class ClientGroup extends ContractGroup {
     }
 
     /**
-     * Runs a test of leases that are renewed, with the fixture's short lease. If this machine pauses, such a lease may
-     * rightly end; so what fails is run again with twice the lease. The failure with one that outlives a pause counts, and
-     * what no pause excuses counts at once: see {@link #whateverPauses}.
+     * Runs a test of leases that are renewed, with the fixture's short lease. If the machine paused for more than a third of it, such a lease
+     * may rightly end; then the test runs again with twice the lease. Any other failure counts at once, and so does what no pause
+     * excuses: see {@link #whateverPauses}.
      */
-    public final void withGrowingLease(TestOfLease test) throws Exception {
+    public final void withGrowingLease(PauseMeter.TestOfLease test) throws Exception {
         Duration lease = fixture().shortLease();
-        while (true) {
-            try {
-                test.run(lease);
-                return;
-            } catch (AssertionError | RuntimeException e) {
-                if (lease.compareTo(ROBUST_LEASE) >= 0) {
-                    throw e;
-                }
-            }
+        while (!PauseMeter.judgeUnlessPaused(lease, lease.compareTo(ROBUST_LEASE) >= 0, test)) {
             lease = lease.multipliedBy(2);
         }
     }
@@ -147,11 +140,5 @@ public abstract class ClientGroup extends ContractGroup {
 
     public static LossReason awaitLoss(Lease lease) throws Exception {
         return lease.lost().toCompletableFuture().get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
-    }
-
-    /** A test with leases of a length. */
-    @FunctionalInterface
-    public interface TestOfLease {
-        void run(Duration lease) throws Exception;
     }
 }

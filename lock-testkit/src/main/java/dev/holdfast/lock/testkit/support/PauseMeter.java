@@ -131,6 +131,51 @@ public final class PauseMeter implements AutoCloseable {
         }
     }
 
+    /**
+     * Runs a test with leases of a length. A failure counts unless the machine paused for more than a third of a lease.
+     *
+     * @param lease the length of the leases
+     * @param last whether a failure counts in any case
+     * @param test the test, which gets that length
+     * @return false if it failed and the machine paused
+     * @throws Exception what the test threw, if it counts
+     */
+    public static boolean judgeUnlessPaused(Duration lease, boolean last, TestOfLease test) throws Exception {
+        return judgeUnlessPaused(lease, last, test, () -> start(lease));
+    }
+
+    static boolean judgeUnlessPaused(Duration lease, boolean last, TestOfLease test, Supplier<PauseMeter> meters)
+            throws Exception {
+        PauseMeter meter = meters.get();
+        try (meter) {
+            test.run(lease);
+            return true;
+        } catch (AssertionError | Exception e) {
+            Duration pause = meter.longest();
+            if (last || pause.compareTo(lease.dividedBy(3)) <= 0) {
+                e.addSuppressed(
+                        new AssertionError("longest pause of the machine: " + pause + ", with leases of " + lease));
+                throw e;
+            }
+            System.out.printf(
+                    "not judged with leases of %d ms: the machine paused for %d ms, and then: %s%n",
+                    lease.toMillis(), pause.toMillis(), e);
+            return false;
+        }
+    }
+
+    /** A test that may throw anything, with leases of a length. */
+    @FunctionalInterface
+    public interface TestOfLease {
+        /**
+         * Runs it.
+         *
+         * @param lease the length of the leases
+         * @throws Exception if it fails
+         */
+        void run(Duration lease) throws Exception;
+    }
+
     /** A test that may throw anything. */
     @FunctionalInterface
     public interface Test {

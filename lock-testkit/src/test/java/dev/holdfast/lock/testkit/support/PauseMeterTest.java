@@ -84,6 +84,25 @@ final class PauseMeterTest {
         assertThat(runs).hasValue(3);
     }
 
+    private boolean judgeUnlessPaused(boolean last, int pause) throws Exception {
+        return PauseMeter.judgeUnlessPaused(
+                LEASE,
+                last,
+                lease -> {
+                    pass(pause + 5);
+                    throw new AssertionError("lost within " + lease);
+                },
+                () -> new PauseMeter(LEASE, nanos::get));
+    }
+
+    @Test
+    void failureWithALease_countsUnlessThereWasALongPause_andTheLastAlways() throws Exception {
+        assertThat(judgeUnlessPaused(false, 301)).isFalse();
+        assertThatThrownBy(() -> judgeUnlessPaused(false, 300)).hasMessage("lost within PT0.9S");
+        assertThatThrownBy(() -> judgeUnlessPaused(true, 301)).hasMessage("lost within PT0.9S");
+        assertThat(PauseMeter.judgeUnlessPaused(LEASE, false, lease -> {})).isTrue();
+    }
+
     @Test
     void realMeter_measures() throws Exception {
         try (PauseMeter meter = PauseMeter.start(LEASE)) {
