@@ -142,9 +142,9 @@ final class ChecksTest {
     @Test
     void requests_withoutAPause_areSpinning() {
         Check check = new SpinningCheck();
-        assertThat(check.check(asking(900, List.of(), 0)).violations()).isEmpty();
-        assertThat(check.check(asking(1_700, List.of(), 0)).violations()).hasSize(1);
-        assertThat(check.check(asking(1_700, List.of(), 100)).violations())
+        assertThat(check.check(asking(250, List.of(), 0)).violations()).isEmpty();
+        assertThat(check.check(asking(251, List.of(), 0)).violations()).hasSize(1);
+        assertThat(check.check(asking(600, List.of(), 100)).violations())
                 .as("locks changed hands")
                 .isEmpty();
         assertThat(check.check(asking(10_000, List.of(), 100)).violations())
