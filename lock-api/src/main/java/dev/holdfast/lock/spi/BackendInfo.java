@@ -17,6 +17,7 @@ public final class BackendInfo {
     private final boolean listing;
     private final boolean handsOver;
     private final Set<Demand.Kind> demands;
+    private final String whyNotShared;
 
     private BackendInfo(Builder builder) {
         name = builder.name;
@@ -30,6 +31,7 @@ public final class BackendInfo {
         listing = builder.listing;
         handsOver = builder.handsOver;
         demands = Set.copyOf(builder.demands);
+        whyNotShared = builder.whyNotShared;
     }
 
     /**
@@ -55,6 +57,7 @@ public final class BackendInfo {
                 .minLeaseMillis(minLeaseMillis)
                 .pollMinMillis(pollMinMillis)
                 .pollMaxMillis(pollMaxMillis)
+                .whyNotShared(whyNotShared)
                 .ordered(ordered)
                 .expiring(expiring)
                 .listing(listing)
@@ -161,6 +164,15 @@ public final class BackendInfo {
         return demands;
     }
 
+    /**
+     * Returns why the store has no shared locks.
+     *
+     * @return the reason, or an empty text
+     */
+    public String whyNotShared() {
+        return whyNotShared;
+    }
+
     /** Returns the name. */
     @Override
     public String toString() {
@@ -180,6 +192,7 @@ public final class BackendInfo {
         private boolean listing;
         private boolean handsOver;
         private Set<Demand.Kind> demands = EnumSet.of(Demand.Kind.EXCLUSIVE);
+        private String whyNotShared = "";
 
         private Builder(String name) {
             this.name = name;
@@ -299,6 +312,17 @@ public final class BackendInfo {
          */
         public Builder demands(Set<Demand.Kind> value) {
             demands = EnumSet.copyOf(value);
+            return this;
+        }
+
+        /**
+         * Sets the reason to give in the message that refuses a shared lock.
+         *
+         * @param value a clause, such as {@code GET_LOCK has no shared mode}; empty by default
+         * @return this
+         */
+        public Builder whyNotShared(String value) {
+            whyNotShared = value;
             return this;
         }
 

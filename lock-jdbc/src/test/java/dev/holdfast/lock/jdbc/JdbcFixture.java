@@ -5,6 +5,7 @@ import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
 import dev.holdfast.lock.jdbc.internal.dialect.Db;
+import dev.holdfast.lock.jdbc.internal.dialect.Product;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
@@ -155,7 +156,11 @@ final class JdbcFixture implements LockFixture {
 
     @Override
     public Set<Demand.Kind> demands() {
-        return strategy == JdbcStrategy.VERSION ? EnumSet.allOf(Demand.Kind.class) : EnumSet.of(Demand.Kind.EXCLUSIVE);
+        if (strategy == JdbcStrategy.VERSION) {
+            return EnumSet.allOf(Demand.Kind.class);
+        }
+        boolean readers = strategy == JdbcStrategy.SESSION && Product.of(db.dialect) == Product.POSTGRESQL;
+        return readers ? EnumSet.of(Demand.Kind.EXCLUSIVE, Demand.Kind.SHARED) : EnumSet.of(Demand.Kind.EXCLUSIVE);
     }
 
     @Override

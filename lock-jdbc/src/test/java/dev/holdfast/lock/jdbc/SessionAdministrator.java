@@ -19,16 +19,21 @@ final class SessionAdministrator {
 
     private SessionAdministrator() {}
 
-    /** The session that holds a name; 0 if it is free. */
+    /** The session that holds a name, or one of those that share it; 0 if it is free. */
     static long holder(Db db, String name) throws SQLException {
         return holder(db, TABLE, name);
     }
 
     static long holder(Db db, TableName table, String name) throws SQLException {
         try (Connection connection = db.connect()) {
-            return db.dialect
+            return db
+                    .dialect
                     .sessionStatements(table)
-                    .holder(connection, key(connection, db, table, name).lock());
+                    .holders(connection, key(connection, db, table, name).lock())
+                    .stream()
+                    .mapToLong(SessionStatements.Holding::session)
+                    .findFirst()
+                    .orElse(0);
         }
     }
 
@@ -44,6 +49,10 @@ final class SessionAdministrator {
     /** Ends the session that holds the name, and waits for its end. */
     static void kill(Db db, String name) throws Exception {
         kill(db, holder(db, name));
+    }
+
+    static void kill(Db db, TableName table, String name) throws Exception {
+        kill(db, holder(db, table, name));
     }
 
     static void kill(Db db, long session) throws Exception {

@@ -19,9 +19,11 @@ import dev.holdfast.lock.jdbc.internal.dialect.Db;
 import dev.holdfast.lock.jdbc.internal.dialect.Product;
 import dev.holdfast.lock.jdbc.internal.sql.TableName;
 import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.GrantListener;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import dev.holdfast.lock.testkit.house.BystanderLocks;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -34,6 +36,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -170,6 +173,37 @@ final class SessionLockTest {
             assertThat(again.token()).isGreaterThan(second.token());
         }
         return Duration.ofNanos(lostNanos.get(20, TimeUnit.SECONDS) - endedNanos);
+    }
+
+    /** An attempt for a name that its own session holds sends nothing, so it confirms nothing. */
+    @Test
+    void attemptsThatSendNothing_hideNoEndOfTheSession() throws Exception {
+        Db db = SharedDb.POSTGRESQL.db();
+        try (HikariDataSource pool = db.pool(config -> {});
+                LockBackend backend = JdbcInternals.backend(builder(pool), LockClientOptions.defaults())) {
+            AtomicBoolean lost = new AtomicBoolean();
+            backend.setGrantListener(new GrantListener() {
+                @Override
+                public void suspect(Grant grant, String detail) {}
+
+                @Override
+                public void lost(Grant grant, LossReason reason, String detail) {
+                    lost.set(true);
+                }
+            });
+            acquire(backend, "held");
+            SessionAdministrator.kill(db, SessionAdministrator.holder(db, table, "held"));
+
+            long endNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(5);
+            while (!lost.get() && System.nanoTime() - endNanos < 0) {
+                try {
+                    BackendDriver.of(backend, "held").tryAcquire(0);
+                } catch (LockUnavailableException e) {
+                    // the session has ended
+                }
+            }
+            assertThat(lost).as("reported, while attempts went on").isTrue();
+        }
     }
 
     @Test
@@ -360,15 +394,23 @@ final class SessionLockTest {
         }
     }
 
-    /** PostgreSQL could share a lock, MariaDB cannot; see decision 33. */
-    @ParameterizedTest
-    @EnumSource(names = {"POSTGRESQL", "MARIADB"})
-    void readersAndPermits_areRefused_andTheMessageNamesTheStrategy(SharedDb shared) throws Exception {
-        try (HikariDataSource pool = shared.db().pool(config -> {});
+    /** MariaDB cannot share a lock of a session, PostgreSQL can; see decision 33. */
+    @Test
+    void readers_areRefusedOnMariaDb_andTheMessageSaysWhy() throws Exception {
+        try (HikariDataSource pool = SharedDb.MARIADB.db().pool(config -> {});
                 LockClient client = builder(pool).build()) {
             assertThatThrownBy(() -> client.readWriteLock("prices"))
                     .isInstanceOf(LockConfigurationException.class)
-                    .hasMessageContainingAll("'prices'", "a read lock", "strategy VERSION");
+                    .hasMessageContainingAll(
+                            "'prices'", "a read lock", "GET_LOCK", "no shared mode", "strategy VERSION");
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"POSTGRESQL", "MARIADB"})
+    void permits_areRefused_andTheMessageNamesTheStrategy(SharedDb shared) throws Exception {
+        try (HikariDataSource pool = shared.db().pool(config -> {});
+                LockClient client = builder(pool).build()) {
             assertThatThrownBy(() -> client.semaphore("printers", 2))
                     .isInstanceOf(LockConfigurationException.class)
                     .hasMessageContainingAll("'printers'", "a semaphore", "strategy VERSION");

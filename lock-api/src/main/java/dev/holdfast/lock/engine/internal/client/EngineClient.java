@@ -139,9 +139,11 @@ public final class EngineClient implements LockClient {
 
     private void requireDemand(Demand.Kind kind, String name, String asked) {
         if (!info.demands().contains(kind)) {
+            boolean known = kind == Demand.Kind.SHARED && !info.whyNotShared().isEmpty();
             throw new LockConfigurationException(
                     "lock '" + LockName.printable(name) + "': " + asked + " is requested, which " + info.name()
-                            + " does not support; use lock(), or another store (a database has it with strategy VERSION)");
+                            + " does not support" + (known ? " (" + info.whyNotShared() + ")" : "")
+                            + "; use lock(), or another store (a database has it with strategy VERSION)");
         }
     }
 

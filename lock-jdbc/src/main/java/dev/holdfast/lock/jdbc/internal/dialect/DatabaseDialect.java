@@ -361,6 +361,11 @@ public abstract class DatabaseDialect implements JdbcFailure.Codes {
         throw new UnsupportedOperationException(title);
     }
 
+    /** Why sessions cannot share a lock of the server's own, so that strategy SESSION has no readers; null if they can. */
+    public @Nullable String whySessionLocksAreNotShared() {
+        throw new UnsupportedOperationException(title);
+    }
+
     /** Whether a thread may be interrupted while it uses a connection. */
     public boolean toleratesInterrupts() {
         return true;

@@ -46,7 +46,10 @@ public enum LockTable {
     }
 
     /** The columns of the primary key. */
-    List<String> key() {
+    List<String> key(DatabaseDialect dialect) {
+        if (this == SESSION && dialect.whySessionLocksAreNotShared() == null) {
+            return List.of("name", "token"); // a row for each reader
+        }
         return this == ROW_LOCK ? List.of("name", "part") : List.of("name");
     }
 

@@ -46,6 +46,11 @@ final class MariaDbDialect extends InnoDbDialect {
     }
 
     @Override
+    public String whySessionLocksAreNotShared() {
+        return "strategy SESSION has its locks from MariaDB's GET_LOCK, which has no shared mode";
+    }
+
+    @Override
     String readOnlyVariable() {
         return "tx_read_only";
     }

@@ -3,6 +3,7 @@ package dev.holdfast.lock.jdbc.internal.dialect;
 import dev.holdfast.lock.jdbc.internal.sql.SessionKey;
 import dev.holdfast.lock.jdbc.internal.sql.SessionStatements;
 import dev.holdfast.lock.jdbc.internal.sql.SqlWork;
+import dev.holdfast.lock.jdbc.internal.sql.StatementBinder;
 import dev.holdfast.lock.jdbc.internal.sql.TableName;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -68,8 +69,8 @@ final class MariaDbSessionStatements extends SessionStatements {
     }
 
     @Override
-    protected String holder() {
-        return "SELECT IS_USED_LOCK(?)";
+    protected String holders() {
+        return "SELECT IS_USED_LOCK(?), FALSE";
     }
 
     /** MariaDB's SETVAL never takes a sequence back. */
@@ -119,14 +120,24 @@ final class MariaDbSessionStatements extends SessionStatements {
                         + " SESSION tx_read_only = @holdfast_read_only");
     }
 
+    /** The key of a name has one row, which a higher token replaces. */
     @Override
-    public String describe() {
-        return "INSERT INTO " + table + " (" + String.join(", ", COLUMNS) + ") VALUES (?, ?, ?, "
+    public void describe(Connection connection, Row row) throws SQLException {
+        String written = "INSERT INTO " + table + " (" + String.join(", ", COLUMNS) + ") VALUES (?, ?, ?, "
                 + dialect.nowPlusMillis("(- ?)") + ", ?) ON DUPLICATE KEY UPDATE"
                 + " session = IF(VALUES(token) > token, VALUES(session), session),"
                 + " since = IF(VALUES(token) > token, VALUES(since), since),"
                 + " holder = IF(VALUES(token) > token, VALUES(holder), holder),"
                 + " token = GREATEST(token, VALUES(token))";
+        try (PreparedStatement statement = connection.prepareStatement(written)) {
+            new StatementBinder(statement)
+                    .name(row.name())
+                    .number(row.token())
+                    .number(row.session())
+                    .number(row.heldMillis())
+                    .identity(row.identity());
+            statement.executeUpdate();
+        }
     }
 
     @Override
@@ -141,8 +152,16 @@ final class MariaDbSessionStatements extends SessionStatements {
 
     @Override
     public String listing() {
-        return "SELECT name, token, holder, " + dialect.epochMillis("since") + " FROM " + table
+        return "SELECT name, token, holder, " + dialect.epochMillis("since") + ", FALSE FROM " + table
                 + " WHERE name >= ? AND name < ? AND IS_USED_LOCK(CONCAT('" + PREFIX
                 + "', LEFT(SHA2(CONCAT(?, name), 256), 16))) = session ORDER BY name " + dialect.firstRows("?");
+    }
+
+    @Override
+    public void bindListing(PreparedStatement statement, String place, String prefix, int names) throws SQLException {
+        new StatementBinder(statement)
+                .range(prefix)
+                .bytes(SessionKey.beforeName(place))
+                .number(names);
     }
 }

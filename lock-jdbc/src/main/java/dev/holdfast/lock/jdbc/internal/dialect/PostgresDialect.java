@@ -294,6 +294,11 @@ final class PostgresDialect extends DatabaseDialect {
     }
 
     @Override
+    public @Nullable String whySessionLocksAreNotShared() {
+        return null;
+    }
+
+    @Override
     public String sessionId() {
         return "pg_catalog.pg_backend_pid()";
     }

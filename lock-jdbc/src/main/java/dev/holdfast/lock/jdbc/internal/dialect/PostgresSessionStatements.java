@@ -3,6 +3,7 @@ package dev.holdfast.lock.jdbc.internal.dialect;
 import dev.holdfast.lock.jdbc.internal.sql.SessionKey;
 import dev.holdfast.lock.jdbc.internal.sql.SessionStatements;
 import dev.holdfast.lock.jdbc.internal.sql.SqlWork;
+import dev.holdfast.lock.jdbc.internal.sql.StatementBinder;
 import dev.holdfast.lock.jdbc.internal.sql.TableName;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -29,9 +30,17 @@ final class PostgresSessionStatements extends SessionStatements {
             FROM pg_catalog.pg_locks AS l JOIN pg_catalog.pg_database AS d ON d.oid {=} l.database
             WHERE d.datname {=} pg_catalog.current_database() AND l.locktype {=} 'advisory' AND l.objsubid {=} 1 AND l.granted""");
     private static final String OF_KEY = PostgresSql.named(" AND " + KEY + " {=} CAST(? AS bigint)");
-    private static final String OF_ROW = PostgresSql.named(" AND CAST(l.pid AS bigint) {=} h.session"
-            + " AND pg_catalog.lpad(pg_catalog.to_hex(" + KEY + "), 16, '0') {=} pg_catalog.substr(pg_catalog.encode("
+    private static final String OF_ROW = PostgresSql.named(" CAST(l.pid AS bigint) {=} h.session"
+            + " AND l.number {=} pg_catalog.substr(pg_catalog.encode("
             + "pg_catalog.sha256(CAST(? AS pg_catalog.bytea) OPERATOR(pg_catalog.||) h.name), 'hex'), 1, 16)");
+    private static final String READS = PostgresSql.named("l.mode {=} 'ShareLock'");
+
+    /** The turn is taken for a moment only, which fails if a session has it or waits for it. */
+    private static final String IF_NO_TURN =
+            "SELECT CASE WHEN pg_catalog.pg_try_advisory_lock_shared(CAST(? AS bigint))"
+                    + " THEN CASE WHEN pg_catalog.pg_advisory_unlock_shared(CAST(? AS bigint)) THEN %s END END,"
+                    + " pg_catalog.pg_backend_pid()";
+
     private static final String SETTINGS = PostgresSql.named("""
             SELECT name, setting FROM pg_catalog.pg_settings WHERE name {=} 'idle_session_timeout'
               OR name {=} 'tcp_keepalives_idle' OR name {=} 'tcp_keepalives_interval' OR name {=} 'tcp_keepalives_count'
@@ -66,9 +75,29 @@ final class PostgresSessionStatements extends SessionStatements {
     }
 
     @Override
+    protected String tryRead() {
+        return IF_NO_TURN.formatted(
+                "CASE WHEN pg_catalog.pg_try_advisory_lock_shared(CAST(? AS bigint)) THEN " + next + " END");
+    }
+
+    @Override
+    protected String joinReaders() {
+        return IF_NO_TURN.formatted(next);
+    }
+
+    @Override
     protected String awaitLock() {
+        return await("pg_advisory_lock");
+    }
+
+    @Override
+    protected String awaitRead() {
+        return await("pg_advisory_lock_shared");
+    }
+
+    private String await(String function) {
         return BOUNDED
-                + ", held AS MATERIALIZED (SELECT pg_catalog.pg_advisory_lock(CAST(? AS bigint)) AS locked, value"
+                + ", held AS MATERIALIZED (SELECT pg_catalog." + function + "(CAST(? AS bigint)) AS locked, value"
                 + " FROM bounded) SELECT " + next + ", pg_catalog.pg_backend_pid(),"
                 + " pg_catalog.pg_advisory_unlock(CAST(? AS bigint)), locked, value FROM held";
     }
@@ -78,11 +107,17 @@ final class PostgresSessionStatements extends SessionStatements {
         return "SELECT pg_catalog.pg_advisory_unlock(CAST(? AS bigint))";
     }
 
+    @Override
+    protected String unlockRead() {
+        return "SELECT pg_catalog.pg_advisory_unlock_shared(CAST(? AS bigint))";
+    }
+
     /** The condition spares the server's log the warning that the session does not have the lock. */
     @Override
     protected String unlockIfHeld() {
-        return PostgresSql.named("SELECT CASE WHEN pg_catalog.pg_advisory_unlock(" + KEY + ") THEN 1 END " + HELD
-                + OF_KEY + " AND l.pid {=} pg_catalog.pg_backend_pid()");
+        return PostgresSql.named("SELECT CASE WHEN " + READS + " THEN pg_catalog.pg_advisory_unlock_shared(" + KEY
+                + ") ELSE pg_catalog.pg_advisory_unlock(" + KEY + ") END " + HELD + OF_KEY
+                + " AND l.pid {=} pg_catalog.pg_backend_pid()");
     }
 
     @Override
@@ -91,8 +126,8 @@ final class PostgresSessionStatements extends SessionStatements {
     }
 
     @Override
-    protected String holder() {
-        return "SELECT l.pid " + HELD + OF_KEY;
+    protected String holders() {
+        return "SELECT l.pid, " + READS + " " + HELD + OF_KEY;
     }
 
     /** A draw that writes to the log makes its own commit wait, but not a draw of another session just after it. */
@@ -166,13 +201,29 @@ final class PostgresSessionStatements extends SessionStatements {
         }
     }
 
+    /** Ends rows with lower tokens whose session has the lock no more, or has it anew, as after a crash. */
     @Override
-    public String describe() {
-        return "INSERT INTO " + table + " (" + String.join(", ", COLUMNS) + ") VALUES (?, ?, ?, "
+    public void describe(Connection connection, Row row) throws SQLException {
+        String ended = PostgresSql.named("DELETE FROM " + table + " AS h WHERE h.name {=} ? AND h.token {<} ?"
+                + " AND (h.session {=} ? OR NOT EXISTS (SELECT 1 " + HELD + OF_KEY
+                + " AND CAST(l.pid AS bigint) {=} h.session))");
+        String written = "INSERT INTO " + table + " (" + String.join(", ", COLUMNS) + ") VALUES (?, ?, ?, "
                 + dialect.nowPlusMillis(PostgresSql.named("({-} CAST(? AS bigint))")) + ", ?)"
-                + " ON CONFLICT (name) DO UPDATE SET token = excluded.token, session = excluded.session,"
-                + " since = excluded.since, holder = excluded.holder WHERE " + table.local() + ".token "
-                + dialect.operator("<") + " excluded.token";
+                + " ON CONFLICT (name, token) DO UPDATE SET session = excluded.session, since = excluded.since,"
+                + " holder = excluded.holder";
+        try (PreparedStatement statement = connection.prepareStatement("WITH ended AS (" + ended + ") " + written)) {
+            new StatementBinder(statement)
+                    .name(row.name())
+                    .number(row.lowestToken())
+                    .number(row.session())
+                    .number(row.key().lock())
+                    .name(row.name())
+                    .number(row.token())
+                    .number(row.session())
+                    .number(row.heldMillis())
+                    .identity(row.identity());
+            statement.executeUpdate();
+        }
     }
 
     @Override
@@ -184,13 +235,25 @@ final class PostgresSessionStatements extends SessionStatements {
     @Override
     public String info() {
         return "SELECT token, holder, " + dialect.epochMillis("since") + ", session FROM " + table + " WHERE name "
-                + dialect.operator("=") + " ?";
+                + dialect.operator("=") + " ? ORDER BY token";
+    }
+
+    /** A name has a row for each reader, so the limit is one of names. */
+    @Override
+    public String listing() {
+        return PostgresSql.named("WITH l AS MATERIALIZED (SELECT l.pid, " + READS + " AS reads,"
+                + " pg_catalog.lpad(pg_catalog.to_hex(" + KEY + "), 16, '0') AS number " + HELD + ")"
+                + " SELECT name, token, holder, since, reads FROM (SELECT h.name, h.token, h.holder, "
+                + dialect.epochMillis("h.since") + " AS since, l.reads,"
+                + " pg_catalog.dense_rank() OVER (ORDER BY h.name) AS place FROM " + table + " AS h JOIN l ON" + OF_ROW
+                + " WHERE h.name {>=} ? AND h.name {<} ?) AS held WHERE place {<=} ? ORDER BY name, token");
     }
 
     @Override
-    public String listing() {
-        return "SELECT h.name, h.token, h.holder, " + dialect.epochMillis("h.since") + " FROM " + table + " AS h"
-                + " WHERE h.name " + dialect.operator(">=") + " ? AND h.name " + dialect.operator("<") + " ?"
-                + " AND EXISTS (SELECT 1 " + HELD + OF_ROW + ") ORDER BY h.name " + dialect.firstRows("?");
+    public void bindListing(PreparedStatement statement, String place, String prefix, int names) throws SQLException {
+        new StatementBinder(statement)
+                .bytes(SessionKey.beforeName(place))
+                .range(prefix)
+                .number(names);
     }
 }

@@ -71,7 +71,7 @@ public record Schema(LockTable strategy, DatabaseDialect dialect, TableName tabl
         execute(connection, "SELECT " + columns + nothing);
         execute(connection, "INSERT INTO " + table + " (" + columns + ") SELECT " + columns + nothing);
         execute(connection, "UPDATE " + table + " SET token = token WHERE FALSE");
-        TableCheck.require(connection, dialect, table, strategy.key());
+        TableCheck.require(connection, dialect, table, strategy.key(dialect));
         if (strategy.hasSequence()) {
             execute(connection, "DELETE" + nothing);
             requireSequenceAhead(connection);

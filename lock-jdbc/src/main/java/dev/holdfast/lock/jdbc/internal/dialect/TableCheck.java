@@ -36,7 +36,7 @@ public final class TableCheck {
     /** The same for an examination: the table may have been changed since the client was built. */
     static List<StoreFinding> examine(Connection connection, Schema schema) throws SQLException {
         String fault = fault(
-                connection, schema.dialect(), schema.table(), schema.strategy().key());
+                connection, schema.dialect(), schema.table(), schema.strategy().key(schema.dialect()));
         if (fault == null) {
             return List.of();
         }

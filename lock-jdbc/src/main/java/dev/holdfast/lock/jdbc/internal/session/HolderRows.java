@@ -1,5 +1,6 @@
 package dev.holdfast.lock.jdbc.internal.session;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.ListedLock;
 import dev.holdfast.lock.LockListing;
@@ -8,6 +9,7 @@ import dev.holdfast.lock.jdbc.internal.connection.TransactionRunner;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialect;
 import dev.holdfast.lock.jdbc.internal.sql.SessionKey;
 import dev.holdfast.lock.jdbc.internal.sql.SessionStatements;
+import dev.holdfast.lock.jdbc.internal.sql.SessionStatements.Holding;
 import dev.holdfast.lock.jdbc.internal.sql.StatementBinder;
 import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.OwnerId;
@@ -19,13 +21,13 @@ import java.sql.SQLException;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Optional;
+import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The rows that tell people who holds a lock. They are for reading only: exclusion does not depend on them.
@@ -87,15 +89,16 @@ final class HolderRows {
         if (session == null || identity == null) {
             return;
         }
-        try (PreparedStatement statement = connection.prepareStatement(sql.describe())) {
-            new StatementBinder(statement)
-                    .name(acquisition.acquisition().name())
-                    .number(acquisition.token())
-                    .number(session.session().id())
-                    .number(acquisition.heldMillis())
-                    .identity(identity);
-            statement.executeUpdate();
-        }
+        sql.describe(
+                connection,
+                new SessionStatements.Row(
+                        acquisition.acquisition().name(),
+                        acquisition.key(),
+                        acquisition.token(),
+                        session.lowestToken(acquisition),
+                        session.session().id(),
+                        acquisition.heldMillis(),
+                        identity));
     }
 
     /** Deletes the row of a lock that was released. */
@@ -117,24 +120,38 @@ final class HolderRows {
         }
     }
 
-    /** The holder: from the row, if its session has the lock. A lock without a row is known by its session only. */
-    Optional<HolderInfo> holder(String name, SessionKey key, long deadlineNanos) throws SQLException {
+    /**
+     * The holders, the lowest token first: from the rows, if their sessions have the lock. A session that has it without a row is known
+     * by its number only. Of several readers of one session, those without a row are left out.
+     */
+    List<HolderInfo> holders(String name, SessionKey key, long deadlineNanos) throws SQLException {
         long untilNanos = Math.min(System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(PATIENCE_MILLIS), deadlineNanos);
         while (true) {
             Answer answer = database.run(
                     TransactionRunner.millisLeft(deadlineNanos), connection -> read(connection, name, key));
-            if (answer.session() == 0) {
-                return Optional.empty();
-            }
-            if (answer.holder() != null) {
-                return Optional.of(answer.holder());
+            if (answer.unknown().isEmpty()) {
+                return answer.holders();
             }
             if (System.nanoTime() - untilNanos + 2 * PAUSE_NANOS >= 0) {
-                Identity session = new Identity("session " + answer.session() + " of the database", "", 0);
-                return Optional.of(session.holderInfo(0, serversTime(deadlineNanos)));
+                return withUnknown(answer, deadlineNanos);
             }
             LockSupport.parkNanos(PAUSE_NANOS);
         }
+    }
+
+    private List<HolderInfo> withUnknown(Answer answer, long deadlineNanos) throws SQLException {
+        Instant now = serversTime(deadlineNanos);
+        List<HolderInfo> holders = new ArrayList<>();
+        for (Holding each : answer.unknown()) {
+            Identity session = new Identity("session " + each.session() + " of the database", "", 0);
+            holders.add(session.holderInfo(0, now, demand(each.reads()), 0));
+        }
+        holders.addAll(answer.holders());
+        return holders;
+    }
+
+    private static Demand demand(boolean reads) {
+        return reads ? Demand.SHARED : Demand.EXCLUSIVE;
     }
 
     /**
@@ -143,24 +160,36 @@ final class HolderRows {
      */
     LockListing list(String place, String prefix, int limit, long timeoutMillis) throws SQLException {
         return database.run(timeoutMillis, connection -> {
-            List<ListedLock> locks = new ArrayList<>();
+            Map<String, List<HolderInfo>> held = new LinkedHashMap<>();
             try (PreparedStatement statement = connection.prepareStatement(sql.listing())) {
-                new StatementBinder(statement)
-                        .range(prefix)
-                        .bytes(SessionKey.beforeName(place))
-                        .number(limit + 1L);
+                sql.bindListing(statement, place, prefix, limit + 1);
                 try (ResultSet rows = statement.executeQuery()) {
                     while (rows.next()) {
                         String name = new String(rows.getBytes(1), StandardCharsets.UTF_8);
-                        Instant since = Instant.ofEpochMilli(rows.getLong(4));
-                        HolderInfo holder = Identity.decode(rows.getString(3)).holderInfo(rows.getLong(2), since);
-                        locks.add(new ListedLock(name, List.of(holder), List.of()));
+                        Demand demand = demand(rows.getBoolean(5));
+                        add(held.computeIfAbsent(name, key -> new ArrayList<>()), info(rows, 2, demand));
                     }
                 }
             }
+            List<ListedLock> locks = new ArrayList<>();
+            held.forEach((name, holders) -> locks.add(new ListedLock(name, holders, List.of())));
             boolean more = locks.size() > limit;
             return new LockListing(more ? locks.subList(0, limit) : locks, more);
         });
+    }
+
+    /** Adds the holder of the next row. An exclusive lock has one: an earlier row is of an earlier hold of the same session. */
+    private static void add(List<HolderInfo> holders, HolderInfo next) {
+        if (next.demand() instanceof Demand.Exclusive) {
+            holders.clear();
+        }
+        holders.add(next);
+    }
+
+    /** Reads token, identity and since. */
+    private static HolderInfo info(ResultSet rows, int first, Demand demand) throws SQLException {
+        Instant since = Instant.ofEpochMilli(rows.getLong(first + 2));
+        return Identity.decode(rows.getString(first + 1)).holderInfo(rows.getLong(first), since, demand, 0);
     }
 
     /** For a lock without a row: when it was acquired is not known. */
@@ -177,22 +206,32 @@ final class HolderRows {
     }
 
     private Answer read(Connection connection, String name, SessionKey key) throws SQLException {
-        long session = sql.holder(connection, key.lock());
-        if (session == 0) {
-            return new Answer(0, null);
+        Map<Long, Holding> unknown = new LinkedHashMap<>();
+        sql.holders(connection, key.lock()).forEach(each -> unknown.put(each.session(), each));
+        Map<Long, Holding> sessions = Map.copyOf(unknown);
+        List<HolderInfo> holders = new ArrayList<>();
+        if (sessions.isEmpty()) {
+            return new Answer(holders, List.of());
         }
         try (PreparedStatement statement = connection.prepareStatement(sql.info())) {
             new StatementBinder(statement).name(name);
             try (ResultSet rows = statement.executeQuery()) {
-                if (!rows.next() || rows.getLong(4) != session) {
-                    return new Answer(session, null);
+                while (rows.next()) {
+                    Holding holding = sessions.get(rows.getLong(4));
+                    if (holding != null) {
+                        unknown.remove(holding.session());
+                        add(holders, info(rows, 1, demand(holding.reads())));
+                    }
                 }
-                Instant since = Instant.ofEpochMilli(rows.getLong(3));
-                Identity identity = Identity.decode(rows.getString(2));
-                return new Answer(session, identity.holderInfo(rows.getLong(1), since));
             }
         }
+        return new Answer(holders, List.copyOf(unknown.values()));
     }
 
-    private record Answer(long session, @Nullable HolderInfo holder) {}
+    /**
+     * What was read.
+     *
+     * @param unknown sessions that have the lock without a row
+     */
+    private record Answer(List<HolderInfo> holders, List<Holding> unknown) {}
 }

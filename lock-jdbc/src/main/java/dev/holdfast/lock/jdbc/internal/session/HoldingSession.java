@@ -5,8 +5,9 @@ import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
 import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
 import dev.holdfast.lock.jdbc.internal.sql.SessionKey;
 import java.sql.SQLException;
-import java.util.Collection;
+import java.util.List;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
@@ -18,7 +19,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A session together with the acquisitions that have their locks from it. It runs one statement at a time.
  *
- * <p>A session acquires no lock twice, since the server would count it: {@link #held} has what it holds.
+ * <p>A session acquires no lock twice, since the server would count it, and a failed statement does not say whether it has acquired:
+ * {@link #held} has what it holds. Readers of one name therefore share the session's lock, and the last one releases it.
  *
  * <p>While it holds locks, a statement has as long as their lease before the session counts as lost. A shorter limit would lose
  * them all because of one slow answer; and after that time their claims have ended in any case. Thread-safe.
@@ -29,7 +31,7 @@ final class HoldingSession {
     private final LockSession session;
     private final Consumer<HoldingSession> onEnd;
     private final ReentrantLock turn = new ReentrantLock();
-    private final ConcurrentHashMap<Long, SessionAcquisition> held = new ConcurrentHashMap<>();
+    private final ConcurrentHashMap<Long, HeldName> held = new ConcurrentHashMap<>();
     private volatile long answeredNanos = System.nanoTime();
     private final AtomicReference<@Nullable String> ended = new AtomicReference<>();
 
@@ -42,8 +44,24 @@ final class HoldingSession {
         return session;
     }
 
-    Collection<SessionAcquisition> held() {
-        return held.values();
+    List<SessionAcquisition> held() {
+        return held.values().stream().flatMap(name -> name.holders.stream()).toList();
+    }
+
+    boolean holdsNothing() {
+        return held.isEmpty();
+    }
+
+    /** The lowest token with which this session has the lock that an acquisition has from it. */
+    long lowestToken(SessionAcquisition acquisition) {
+        HeldName name = held.get(acquisition.key().lock());
+        return name == null
+                ? acquisition.token()
+                : name.holders.stream()
+                        .mapToLong(SessionAcquisition::token)
+                        .filter(token -> token > 0)
+                        .min()
+                        .orElse(acquisition.token());
     }
 
     /** When the last statement that was answered was sent, as {@link System#nanoTime()}. */
@@ -61,25 +79,51 @@ final class HoldingSession {
         return turn.isLocked();
     }
 
-    /** The token if the lock was free. */
-    OptionalLong tryLock(SessionAcquisition acquisition, SessionKey key, long leaseMillis, long deadlineNanos)
-            throws SQLException {
-        return run(deadlineNanos, key, () -> {
-            if (held.containsKey(key.lock())) {
-                return OptionalLong.empty();
-            }
+    /** The token if the lock was free, or has readers whom this one may join. */
+    OptionalLong tryLock(SessionAcquisition acquisition, long leaseMillis, long deadlineNanos) throws SQLException {
+        enter(deadlineNanos);
+        HeldName name = held.get(acquisition.key().lock());
+        if (name != null && !name.admits(acquisition) && ended() == null) {
+            turn.unlock(); // nothing is sent, so no answer confirms the session
+            return OptionalLong.empty();
+        }
+        return inTurn(deadlineNanos, () -> undo(acquisition), () -> {
             session.outlast(leaseMillis);
-            OptionalLong token = session.tryLock(key);
+            OptionalLong token = draw(acquisition, name != null);
             if (token.isPresent()) {
-                held.put(key.lock(), acquisition);
+                hold(acquisition);
             }
             return token;
         });
     }
 
+    private OptionalLong draw(SessionAcquisition acquisition, boolean joins) throws SQLException {
+        SessionKey key = acquisition.key();
+        if (joins) {
+            return session.joinReaders(key);
+        }
+        return acquisition.reads() ? session.tryRead(key) : session.tryLock(key);
+    }
+
+    /** Releases what an attempt that failed may have acquired: not the lock that earlier readers have. */
+    private void undo(SessionAcquisition acquisition) throws SQLException {
+        if (!held.containsKey(acquisition.key().lock())) {
+            session.unlockIfHeld(acquisition.key().lock());
+        }
+        if (acquisition.reads()) {
+            session.unlockIfHeld(acquisition.key().turn());
+        }
+    }
+
+    private void hold(SessionAcquisition acquisition) {
+        held.computeIfAbsent(acquisition.key().lock(), key -> new HeldName(acquisition.reads()))
+                .holders
+                .add(acquisition);
+    }
+
     /** Adds the lock that this session has waited for. */
-    void add(SessionAcquisition acquisition, SessionKey key) {
-        held.put(key.lock(), acquisition);
+    void add(SessionAcquisition acquisition) {
+        hold(acquisition);
         touch();
     }
 
@@ -88,13 +132,31 @@ final class HoldingSession {
         answeredNanos = System.nanoTime();
     }
 
-    /** Whether the session had the lock. */
-    boolean unlock(SessionKey key, long deadlineNanos) throws SQLException {
-        return run(deadlineNanos, null, () -> {
-            boolean had = session.unlock(key.lock());
-            held.remove(key.lock());
-            return had;
+    /** Whether the session had the lock. It keeps the lock while other readers have it. */
+    boolean unlock(SessionAcquisition acquisition, long deadlineNanos) throws SQLException {
+        enter(deadlineNanos);
+        return inTurn(deadlineNanos, () -> {}, () -> {
+            HeldName name = held.get(acquisition.key().lock());
+            if (name == null || !name.isKeptWithout(acquisition)) {
+                return end(name, acquisition);
+            }
+            session.heartbeat();
+            name.holders.remove(acquisition);
+            return true;
         });
+    }
+
+    private boolean end(@Nullable HeldName name, SessionAcquisition acquisition) throws SQLException {
+        long key = acquisition.key().lock();
+        if (name != null) {
+            name.ending = true; // if the statement fails, the server may not have the lock any more
+        }
+        boolean had = session.unlock(key, acquisition.reads());
+        if (!had) {
+            session.heartbeat(); // another session's answer confirms nothing
+        }
+        held.remove(key);
+        return had;
     }
 
     /**
@@ -112,20 +174,14 @@ final class HoldingSession {
             }
             LockSupport.parkNanos(BETWEEN_LOOKS_NANOS);
         }
-        inTurn(deadlineNanos, null, () -> {
+        inTurn(deadlineNanos, () -> {}, () -> {
             session.heartbeat();
             return true;
         });
     }
 
-    private <T> T run(long deadlineNanos, @Nullable SessionKey acquiring, Statement<T> statement) throws SQLException {
-        enter(deadlineNanos);
-        return inTurn(deadlineNanos, acquiring, statement);
-    }
-
     /** Runs it in this thread's turn, and ends that. */
-    private <T> T inTurn(long deadlineNanos, @Nullable SessionKey acquiring, Statement<T> statement)
-            throws SQLException {
+    private <T> T inTurn(long deadlineNanos, Undo undo, Statement<T> statement) throws SQLException {
         try {
             String reason = ended();
             if (reason != null) {
@@ -139,7 +195,7 @@ final class HoldingSession {
             answeredNanos = sentNanos;
             return answer;
         } catch (SQLException | RuntimeException e) {
-            endUnlessAlive(e, acquiring);
+            endUnlessAlive(e, undo);
             throw e;
         } finally {
             turn.unlock();
@@ -147,7 +203,7 @@ final class HoldingSession {
     }
 
     /** A statement that the server has refused, for want of memory for instance, costs its own lock only. */
-    private void endUnlessAlive(Exception failure, @Nullable SessionKey acquiring) {
+    private void endUnlessAlive(Exception failure, Undo undo) {
         if (ended() != null) {
             return;
         }
@@ -158,10 +214,8 @@ final class HoldingSession {
                             == JdbcFailure.READ_ONLY // after a failover another server has the locks
                     || session.isClosed()) {
                 end("its session has ended: " + failure.getMessage());
-            } else if (acquiring != null && !held.containsKey(acquiring.lock())) {
-                session.unlockIfHeld(acquiring.lock());
-                answeredNanos = sentNanos;
             } else {
+                undo.run();
                 session.heartbeat();
                 answeredNanos = sentNanos;
             }
@@ -209,5 +263,31 @@ final class HoldingSession {
     @FunctionalInterface
     private interface Statement<T> {
         T run() throws SQLException;
+    }
+
+    /** Releases what a failed statement may have acquired. */
+    @FunctionalInterface
+    private interface Undo {
+        void run() throws SQLException;
+    }
+
+    /** A lock that the session has, for one acquisition or for readers. */
+    private static final class HeldName {
+        final boolean reads;
+        final Set<SessionAcquisition> holders = ConcurrentHashMap.newKeySet();
+        /** Whether its release has been sent, and nobody may rely on the lock any more. */
+        volatile boolean ending;
+
+        HeldName(boolean reads) {
+            this.reads = reads;
+        }
+
+        boolean admits(SessionAcquisition acquisition) {
+            return reads && acquisition.reads() && !ending;
+        }
+
+        boolean isKeptWithout(SessionAcquisition acquisition) {
+            return holders.stream().anyMatch(other -> other != acquisition);
+        }
     }
 }

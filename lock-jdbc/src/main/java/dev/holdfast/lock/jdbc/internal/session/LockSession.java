@@ -133,6 +133,16 @@ final class LockSession {
         return sameSession(sql.tryLock(connection, key));
     }
 
+    /** The same for a reader, who does not go before the one that has the turn. */
+    OptionalLong tryRead(SessionKey key) throws SQLException {
+        return sameSession(sql.tryRead(connection, key));
+    }
+
+    /** The token of one more reader, if this session has the lock for readers and nobody else has the turn. */
+    OptionalLong joinReaders(SessionKey key) throws SQLException {
+        return sameSession(sql.joinReaders(connection, key));
+    }
+
     private OptionalLong sameSession(SessionStatements.Attempt attempt) throws SQLException {
         requireSession(attempt.session());
         return attempt.token();
@@ -147,14 +157,13 @@ final class LockSession {
         }
     }
 
-    /** Releases a lock that a failed statement may have acquired; fails if the session has ended. */
+    /** Releases a lock that a failed statement may have acquired. */
     void unlockIfHeld(long key) throws SQLException {
         sql.unlockIfHeld(connection, key);
-        heartbeat();
     }
 
-    boolean unlock(long key) throws SQLException {
-        return sql.unlock(connection, key);
+    boolean unlock(long key, boolean reads) throws SQLException {
+        return sql.unlock(connection, key, reads);
     }
 
     /** One round trip, which restarts the server's time-out for silent sessions. */
@@ -168,11 +177,11 @@ final class LockSession {
     }
 
     /** Waits for the lock, as the first in line; the token, or 0 if the time is up. */
-    long awaitLock(SessionKey key, long seconds) throws SQLException {
+    long awaitLock(SessionKey key, boolean reads, long seconds) throws SQLException {
         return await(
                 key.lock(),
                 seconds,
-                () -> sameSession(sql.awaitLock(connection, key, seconds, this::waiting))
+                () -> sameSession(sql.awaitLock(connection, key, reads, seconds, this::waiting))
                         .orElse(0));
     }
 

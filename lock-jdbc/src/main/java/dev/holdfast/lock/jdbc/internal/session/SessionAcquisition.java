@@ -1,5 +1,6 @@
 package dev.holdfast.lock.jdbc.internal.session;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.jdbc.internal.rowlock.RowTicket;
 import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
 import dev.holdfast.lock.jdbc.internal.sql.SessionKey;
@@ -22,10 +23,12 @@ import org.jspecify.annotations.Nullable;
  * One acquisition of strategy SESSION, from its first attempt until its lock is released.
  *
  * <p><b>Invariant.</b> A grant is returned only if its session answered a statement that was sent after the attempt began, and
- * the server keeps a silent session for longer than a lease. The token is drawn by the statement that acquires the lock.
+ * the server keeps a silent session for longer than a lease. The token is drawn by the statement that acquires the lock,
+ * or by the one by which a reader joins those of its session.
  *
  * <p><b>Waiting.</b> Of the clients that wait for a name, the first in line has the name's turn, which is a lock as well. It
  * waits for the lock itself, in short statements; it keeps the turn between them, and so its place. The others wait for the turn.
+ * A reader takes the turn as a writer does, and passes nobody who has it: readers that keep coming do not keep a writer out.
  * Their statements last longer the longer they wait, since each one starts at the end of the line. No statement lasts for
  * more than {@value #MAX_SLICE_SECONDS} s, because PostgreSQL's vacuum cannot remove what a waiting statement might see.
  *
@@ -128,7 +131,7 @@ final class SessionAcquisition {
     private AcquireResult begin(AcquireRequest request, long deadlineNanos) throws SQLException {
         leaseMillis = Math.min(request.leaseMillis(), MAX_LEASE_MILLIS);
         identity = request.identity();
-        if (tryShared(true, deadlineNanos)) {
+        if (tryOnce(true, deadlineNanos)) {
             return granted();
         }
         if (request.waitMillis() > 0 && !isGivenUp() && locks.sessions().mayWait()) {
@@ -159,18 +162,18 @@ final class SessionAcquisition {
      *
      * @param again whether to try on a new one if the session was found to have ended while it was idle
      */
-    private boolean tryShared(boolean again, long deadlineNanos) throws SQLException {
+    private boolean tryOnce(boolean again, long deadlineNanos) throws SQLException {
         HoldingSession shared = locks.sessions().enter(leaseMillis, deadlineNanos);
-        boolean used = !shared.held().isEmpty();
+        boolean used = !shared.holdsNothing();
         OptionalLong drawn;
         try {
-            drawn = shared.tryLock(this, key, leaseMillis, deadlineNanos);
+            drawn = shared.tryLock(this, leaseMillis, deadlineNanos);
             if (drawn.isPresent()) {
                 hold(shared, drawn.getAsLong());
             }
         } catch (SQLException e) {
             if (again && !used && shared.ended() != null && !JdbcFailure.isTimeOut(e)) {
-                return tryShared(false, deadlineNanos);
+                return tryOnce(false, deadlineNanos);
             }
             throw e;
         } finally {
@@ -231,7 +234,7 @@ final class SessionAcquisition {
         turn.lock();
         try {
             if (drawn > 0 && mine != null) {
-                mine.add(this, key);
+                mine.add(this);
                 hold(mine, drawn);
                 if (isGivenUp()) {
                     freeAfterAll();
@@ -260,7 +263,7 @@ final class SessionAcquisition {
         long drawn = 0;
         for (int slice = 1; drawn == 0 && !isGivenUp(); slice++) {
             if (first) {
-                drawn = waiting.awaitLock(key, SLICE_SECONDS);
+                drawn = waiting.awaitLock(key, reads(), SLICE_SECONDS);
             } else {
                 first = waiting.awaitTurn(key, Math.min(slice * SLICE_SECONDS, MAX_SLICE_SECONDS));
             }
@@ -302,6 +305,15 @@ final class SessionAcquisition {
 
     AcquisitionId acquisition() {
         return acquisition;
+    }
+
+    SessionKey key() {
+        return key;
+    }
+
+    /** Whether it shares its lock with other readers. */
+    boolean reads() {
+        return acquisition.demand() instanceof Demand.Shared;
     }
 
     long token() {
@@ -347,7 +359,7 @@ final class SessionAcquisition {
         HoldingSession mine = current();
         boolean had;
         try {
-            had = mine.unlock(key, deadlineNanos);
+            had = mine.unlock(this, deadlineNanos);
         } catch (SQLException e) {
             if (mine.ended() == null) {
                 throw e;

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.jdbc.internal.session;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockListing;
 import dev.holdfast.lock.LossReason;
@@ -25,6 +26,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -43,7 +45,7 @@ import org.jspecify.annotations.Nullable;
  * connections, so that an attempt whose caller leaves early does not cost the session. Thread-safe.
  */
 public final class SessionLockBackend implements LockBackend {
-    private static final BackendInfo INFO = BackendInfo.named("jdbc")
+    private static final BackendInfo EXCLUSIVE = BackendInfo.named("jdbc")
             .blocking(true)
             .listing(true)
             .minLeaseMillis(100)
@@ -51,14 +53,23 @@ public final class SessionLockBackend implements LockBackend {
             .pollMaxMillis(1_000)
             .build();
 
+    private static final BackendInfo WITH_READERS = EXCLUSIVE.toBuilder()
+            .demands(EnumSet.of(Demand.Kind.EXCLUSIVE, Demand.Kind.SHARED))
+            .build();
+
     private final Database database;
     private final SessionLocks locks;
     private final ExecutorService executor;
+    private final BackendInfo info;
 
     private SessionLockBackend(Database database, SessionLocks locks, ExecutorService executor) {
         this.database = database;
         this.locks = locks;
         this.executor = executor;
+        String why = database.dialect().whySessionLocksAreNotShared();
+        this.info = why == null
+                ? WITH_READERS
+                : EXCLUSIVE.toBuilder().whyNotShared(why).build();
     }
 
     /** Creates a backend; at most that number of connections wait, in addition to the shared one. */
@@ -84,7 +95,7 @@ public final class SessionLockBackend implements LockBackend {
 
     @Override
     public BackendInfo info() {
-        return INFO;
+        return info;
     }
 
     @Override
@@ -181,11 +192,17 @@ public final class SessionLockBackend implements LockBackend {
         });
     }
 
-    /** Runs on the database's few threads, since no connection of its own bounds the number of such calls. */
     @Override
     public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
+        return holders(name, timeoutMillis)
+                .thenApply(holders -> holders.stream().findFirst());
+    }
+
+    /** Runs on the database's few threads, since no connection of its own bounds the number of such calls. */
+    @Override
+    public CompletionStage<List<HolderInfo>> holders(String name, long timeoutMillis) {
         return database.failures()
-                .call("holder", () -> locks.rows().holder(name, locks.key(name), deadline(timeoutMillis)));
+                .call("holder", () -> locks.rows().holders(name, locks.key(name), deadline(timeoutMillis)));
     }
 
     @Override

@@ -201,7 +201,7 @@ final class SessionPool {
         } finally {
             lock.unlock();
         }
-        all.removeIf(session -> session.held().isEmpty() || session.ended() != null);
+        all.removeIf(session -> session.holdsNothing() || session.ended() != null);
         return all;
     }
 
@@ -224,7 +224,7 @@ final class SessionPool {
                 return old;
             });
             HoldingSession current = shared;
-            if (current != null && users == 0 && current.held().isEmpty()) {
+            if (current != null && users == 0 && current.holdsNothing()) {
                 if (current.ended() != null) {
                     shared = null;
                 } else if ((closed || isOld(current, KEEP_SHARED_NANOS, now)) && current.retire()) {

@@ -1,9 +1,11 @@
 package dev.holdfast.lock.jdbc.internal.sql;
 
+import dev.holdfast.lock.spi.Identity;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.function.Consumer;
@@ -24,6 +26,29 @@ public abstract class SessionStatements {
      */
     public record Attempt(OptionalLong token, long session) {}
 
+    /**
+     * A session that has a lock.
+     *
+     * @param reads whether it shares the lock with other readers
+     */
+    public record Holding(long session, boolean reads) {}
+
+    /**
+     * What the row of a holder tells people.
+     *
+     * @param lowestToken the lowest token with which its session has the lock, which is not its own if several readers have it
+     * @param session the server's number of the session
+     * @param heldMillis for how long it has had the lock
+     */
+    public record Row(
+            String name,
+            SessionKey key,
+            long token,
+            long lowestToken,
+            long session,
+            long heldMillis,
+            Identity identity) {}
+
     /** How many tokens a session skips when it is opened. */
     protected static final int SKIPPED = 1_000;
 
@@ -39,17 +64,40 @@ public abstract class SessionStatements {
     /** Waits for the lock, draws a token and then gives up the turn; returns the token, and the session. */
     protected abstract String awaitLock();
 
+    /**
+     * The same as {@link #tryLock} for a reader, unless the turn is another session's: whoever has it, a writer perhaps, goes first.
+     * The parameters are the turn twice, then the lock.
+     */
+    protected String tryRead() {
+        throw new UnsupportedOperationException("no shared locks");
+    }
+
+    /** Draws a token for a reader of a session that has the lock for another one, unless the turn is another session's. */
+    protected String joinReaders() {
+        throw new UnsupportedOperationException("no shared locks");
+    }
+
+    /** The same as {@link #awaitLock} for a reader. */
+    protected String awaitRead() {
+        throw new UnsupportedOperationException("no shared locks");
+    }
+
+    /** The same as {@link #unlock} for a reader. */
+    protected String unlockRead() {
+        throw new UnsupportedOperationException("no shared locks");
+    }
+
     /** Releases the lock; returns whether the session had it. */
     protected abstract String unlock();
 
-    /** Releases the lock if the session has it. */
+    /** Releases the lock if the session has it, as a writer or as a reader. */
     protected abstract String unlockIfHeld();
 
     /** Returns the session. */
     protected abstract String heartbeat();
 
-    /** Reads which session has the lock. */
-    protected abstract String holder();
+    /** Reads which sessions have the lock, and whether they read. */
+    protected abstract String holders();
 
     /**
      * Draws so many tokens that the next one is above all that a crash of the server has taken back. Both databases write a
@@ -71,23 +119,50 @@ public abstract class SessionStatements {
      */
     public abstract SqlWork<?> outlast(Connection connection, long leaseMillis, boolean first) throws SQLException;
 
-    /** Inserts or replaces the row that tells people who has the lock. */
-    public abstract String describe();
+    /** Writes the row that tells people who has the lock, and ends rows of earlier holders. */
+    public abstract void describe(Connection connection, Row row) throws SQLException;
 
     public abstract String forget();
 
-    /** Reads token, identity, since and session of a name. */
+    /** Reads token, identity, since and session of a name, the lowest token first. */
     public abstract String info();
 
     /**
-     * Reads name, token, identity and since, by name, of the rows in a range of names whose session has the lock of that name. The
-     * parameters are the range, what {@link SessionKey} hashes before the name, and how many rows to read.
+     * Reads name, token, identity, since and whether it reads, by name and token, of the rows in a range of names whose session has the
+     * lock of that name. The parameters are those of {@link #bindListing}.
      */
     public abstract String listing();
+
+    /**
+     * Binds the parameters of {@link #listing}.
+     *
+     * @param place as in {@link SessionKey}
+     * @param names how many names to read
+     */
+    public abstract void bindListing(PreparedStatement statement, String place, String prefix, int names)
+            throws SQLException;
 
     public final Attempt tryLock(Connection connection, SessionKey key) throws SQLException {
         try (PreparedStatement statement = connection.prepareStatement(tryLock())) {
             bindKey(statement, 1, key.lock());
+            return attempt(statement);
+        }
+    }
+
+    public final Attempt tryRead(Connection connection, SessionKey key) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(tryRead())) {
+            bindKey(statement, 1, key.turn());
+            bindKey(statement, 2, key.turn());
+            bindKey(statement, 3, key.lock());
+            return attempt(statement);
+        }
+    }
+
+    /** The token of one more reader of a session that has the lock for others; empty if the turn is another session's. */
+    public final Attempt joinReaders(Connection connection, SessionKey key) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(joinReaders())) {
+            bindKey(statement, 1, key.turn());
+            bindKey(statement, 2, key.turn());
             return attempt(statement);
         }
     }
@@ -116,9 +191,9 @@ public abstract class SessionStatements {
     }
 
     public final Attempt awaitLock(
-            Connection connection, SessionKey key, long seconds, Consumer<PreparedStatement> running)
+            Connection connection, SessionKey key, boolean reads, long seconds, Consumer<PreparedStatement> running)
             throws SQLException {
-        try (PreparedStatement statement = connection.prepareStatement(awaitLock())) {
+        try (PreparedStatement statement = connection.prepareStatement(reads ? awaitRead() : awaitLock())) {
             bindWait(statement, seconds, key);
             running.accept(statement);
             return attempt(statement);
@@ -126,8 +201,8 @@ public abstract class SessionStatements {
     }
 
     /** Whether the session had the lock. */
-    public final boolean unlock(Connection connection, long key) throws SQLException {
-        try (PreparedStatement statement = connection.prepareStatement(unlock())) {
+    public final boolean unlock(Connection connection, long key, boolean reads) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(reads ? unlockRead() : unlock())) {
             bindKey(statement, 1, key);
             try (ResultSet rows = statement.executeQuery()) {
                 return rows.next() && rows.getBoolean(1);
@@ -136,12 +211,27 @@ public abstract class SessionStatements {
     }
 
     public final void unlockIfHeld(Connection connection, long key) throws SQLException {
-        number(connection, unlockIfHeld(), key);
+        try (PreparedStatement statement = connection.prepareStatement(unlockIfHeld())) {
+            bindKey(statement, 1, key);
+            statement.executeQuery().close();
+        }
     }
 
-    /** The session that has the lock; 0 if none has it. */
-    public final long holder(Connection connection, long key) throws SQLException {
-        return number(connection, holder(), key);
+    /** The sessions that have the lock; none if it is free. */
+    public final List<Holding> holders(Connection connection, long key) throws SQLException {
+        List<Holding> holders = new ArrayList<>();
+        try (PreparedStatement statement = connection.prepareStatement(holders())) {
+            bindKey(statement, 1, key);
+            try (ResultSet rows = statement.executeQuery()) {
+                while (rows.next()) {
+                    long session = rows.getLong(1);
+                    if (session != 0) {
+                        holders.add(new Holding(session, rows.getBoolean(2)));
+                    }
+                }
+            }
+        }
+        return holders;
     }
 
     /** The number that a query returns. */
@@ -149,15 +239,6 @@ public abstract class SessionStatements {
         try (PreparedStatement statement = connection.prepareStatement(query);
                 ResultSet rows = statement.executeQuery()) {
             return rows.next() ? rows.getLong(1) : 0;
-        }
-    }
-
-    private long number(Connection connection, String sql, long key) throws SQLException {
-        try (PreparedStatement statement = connection.prepareStatement(sql)) {
-            bindKey(statement, 1, key);
-            try (ResultSet rows = statement.executeQuery()) {
-                return rows.next() ? rows.getLong(1) : 0;
-            }
         }
     }
 
