@@ -192,6 +192,11 @@ class SpiValuesTest {
         assertThat(none).hasToString("BackendInfo[x]");
         BackendInfo listing = none.toBuilder().listing(true).build();
         assertThat(listing.toBuilder().build().listing()).isTrue();
+        assertThat(none.whyNotShared()).isEmpty();
+        assertThat(none.toBuilder().whyNotShared("no mode").build().toBuilder()
+                        .build()
+                        .whyNotShared())
+                .isEqualTo("no mode");
         assertThat(listing.handsOver()).isFalse();
         BackendInfo handsOver = none.toBuilder().handsOver(true).build();
         assertThat(handsOver.toBuilder().build().handsOver()).isTrue();

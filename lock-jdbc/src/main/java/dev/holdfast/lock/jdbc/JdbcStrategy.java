@@ -37,7 +37,8 @@ public enum JdbcStrategy {
      * tokens come from a sequence; the table {@code holdfast_session} only tells people who holds what. A lock costs one
      * statement and no commit. One connection of the client holds all locks that were free when they were acquired; each lock
      * that was waited for has another one. The database's own queue wakes the next waiter at once, and the locks of a process
-     * that crashed are free at once. For many short locks, or frequent hand-overs.
+     * that crashed are free at once. For many short locks, or frequent hand-overs. PostgreSQL has read locks as well; MariaDB has
+     * none, and neither has semaphores.
      *
      * <p><b>If the database ends the session or restarts, all locks of the session are free before the holder detects it.</b> The
      * holder detects it with its next heartbeat, half a second and a round trip later at most. Meanwhile others may hold the
