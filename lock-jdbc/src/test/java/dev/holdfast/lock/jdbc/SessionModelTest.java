@@ -25,13 +25,14 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * Each statement of the strategy SESSION on a real server is a row of verification/models/session.table, of which the Promela model is
- * made: three sessions in any order, which an administrator ends at times; readers where the database has them. Who has the lock and the turn is read before and after each.
+ * made: three sessions in any order, which an administrator ends at times; readers where the database has
+ * them. Who has the lock and the turn is read before and after each.
  */
 final class SessionModelTest {
     private static final int STEPS = 300;
     private static final String[] EVENTS = {"try", "try", "turn", "lock", "beat", "unlock", "unlock", "giveup"};
 
-    /** Some rows need several sessions in one order: so many steps at most until each row has been met. */
+    /** Some rows need several sessions in one order: the test goes on until each row has been met, for this number of steps at most. */
     private static final int MAX_STEPS = 20 * STEPS;
 
     private static final String[] EVENTS_WITH_READERS = {

@@ -202,7 +202,7 @@ final class SessionReadersTest {
         }
     }
 
-    /** The statement has acquired the lock when it fails, since it waits for the sequence in vain. */
+    /** The statement has acquired the lock when it fails, because it waits too long for the sequence. */
     @Test
     void failedAttempt_leavesNothing_andKeepsEarlierReaders() throws Exception {
         try (HikariDataSource pool = db.pool(config -> {});
@@ -230,7 +230,7 @@ final class SessionReadersTest {
         }
     }
 
-    /** The server has released the lock, but the client cannot know. */
+    /** The server has released the lock, but its client has no answer. */
     @Test
     void releaseWithoutAnswer_nobodyJoins() throws Exception {
         AtomicBoolean failing = new AtomicBoolean();

@@ -201,7 +201,7 @@ final class PostgresSessionStatements extends SessionStatements {
         }
     }
 
-    /** Ends rows with lower tokens whose session has the lock no more, or has it anew, as after a crash. */
+    /** Ends rows with lower tokens whose session does not have the lock, or has acquired it again. A crash leaves such rows. */
     @Override
     public void describe(Connection connection, Row row) throws SQLException {
         String ended = PostgresSql.named("DELETE FROM " + table + " AS h WHERE h.name {=} ? AND h.token {<} ?"

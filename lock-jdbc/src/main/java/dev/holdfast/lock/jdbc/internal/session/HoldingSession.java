@@ -275,7 +275,7 @@ final class HoldingSession {
     private static final class HeldName {
         final boolean reads;
         final Set<SessionAcquisition> holders = ConcurrentHashMap.newKeySet();
-        /** Whether its release has been sent, and nobody may rely on the lock any more. */
+        /** Whether its release has been sent. From then on no reader may join. */
         volatile boolean ending;
 
         HeldName(boolean reads) {

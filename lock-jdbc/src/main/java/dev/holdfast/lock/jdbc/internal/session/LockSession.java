@@ -138,7 +138,7 @@ final class LockSession {
         return sameSession(sql.tryRead(connection, key));
     }
 
-    /** The token of one more reader, if this session has the lock for readers and nobody else has the turn. */
+    /** The token of one more reader, if this session has the lock for readers and no other session has the turn. */
     OptionalLong joinReaders(SessionKey key) throws SQLException {
         return sameSession(sql.joinReaders(connection, key));
     }

@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Waiting.</b> Of the clients that wait for a name, the first in line has the name's turn, which is a lock as well. It
  * waits for the lock itself, in short statements; it keeps the turn between them, and so its place. The others wait for the turn.
- * A reader takes the turn as a writer does, and passes nobody who has it: readers that keep coming do not keep a writer out.
+ * A reader takes the turn as a writer does, and does not pass its holder: readers that keep coming do not keep a writer out.
  * Their statements last longer the longer they wait, since each one starts at the end of the line. No statement lasts for
  * more than {@value #MAX_SLICE_SECONDS} s, because PostgreSQL's vacuum cannot remove what a waiting statement might see.
  *

@@ -65,7 +65,7 @@ public abstract class SessionStatements {
     protected abstract String awaitLock();
 
     /**
-     * The same as {@link #tryLock} for a reader, unless the turn is another session's: whoever has it, a writer perhaps, goes first.
+     * The same as {@link #tryLock} for a reader, unless another session has the turn: that one, perhaps a writer, goes first.
      * The parameters are the turn twice, then the lock.
      */
     protected String tryRead() {
