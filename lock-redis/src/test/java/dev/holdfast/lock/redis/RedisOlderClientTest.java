@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.testkit.server.RedisServer;
+import dev.holdfast.lock.testkit.support.ChildJvm;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;

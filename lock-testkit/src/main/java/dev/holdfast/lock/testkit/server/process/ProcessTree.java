@@ -38,6 +38,11 @@ public final class ProcessTree {
         awaitAll(all, ProcessTree::isStopped, SIGNAL_SECONDS);
     }
 
+    /** Lets the process and its descendants go on. */
+    public static void resume(ProcessHandle root) {
+        signal(root, "CONT");
+    }
+
     /** Whether all threads have stopped or ended; where there is no /proc, it is taken for granted. */
     private static boolean isStopped(ProcessHandle process) {
         return areAllThreads("TtZX", process);
