@@ -21,7 +21,7 @@ final class HoldingProcessIT {
     private static final Duration BOUND = Duration.ofSeconds(1);
     private static final Duration SESSION_BOUND = Duration.ofMillis(100);
 
-    private static String uri(Db db, JdbcStrategy strategy, String table) {
+    static String uri(Db db, JdbcStrategy strategy, String table) {
         return db.url() + "?user=" + db.user() + "&password=" + db.password() + "&holdfast.createTable=true"
                 + "&holdfast.strategy=" + strategy.name().replace('_', '-') + "&holdfast.table=" + table;
     }

@@ -1,0 +1,139 @@
+package dev.holdfast.lock.testkit.house;
+
+import dev.holdfast.lock.testkit.support.ChildJvm;
+import java.io.File;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/** A {@link ClientProgram}, as its test sees it. */
+final class ClientProcess implements AutoCloseable {
+    private final ChildJvm jvm;
+
+    private ClientProcess(ChildJvm jvm) throws InterruptedException {
+        this.jvm = jvm;
+        jvm.await("ready");
+    }
+
+    /** What it tells of its locks and threads. */
+    record Report(
+            List<Holding.Report> holdings,
+            List<Contention> contentions,
+            List<Contender.Claim> claims,
+            List<String> threadEnds,
+            boolean logFailed) {
+        Holding.Report holding(String name) {
+            return holdings.stream()
+                    .filter(each -> each.name().equals(name))
+                    .findFirst()
+                    .orElseThrow(() -> new AssertionError("no lock '" + name + "' among " + holdings));
+        }
+    }
+
+    /** What a contender did. */
+    record Contention(String name, int claims, long withoutMemory, long failures, String lastFailure) {
+        static Contention parse(String line) {
+            String[] words = line.split(" ", 5);
+            return new Contention(
+                    words[0], Integer.parseInt(words[1]), Long.parseLong(words[2]), Long.parseLong(words[3]), words[4]);
+        }
+    }
+
+    static ClientProcess start(String uri, Duration lease, String... jvmOptions)
+            throws IOException, InterruptedException {
+        return new ClientProcess(ChildJvm.startWith(List.of(jvmOptions), ClientProgram.class, uri, lease.toString()));
+    }
+
+    static ClientProcess startWithErrorsTo(File errors, String uri, Duration lease)
+            throws IOException, InterruptedException {
+        return new ClientProcess(ChildJvm.startWithErrorsTo(errors, ClientProgram.class, uri, lease.toString()));
+    }
+
+    /** Acquires a lock; returns its token. */
+    long hold(String name) throws InterruptedException {
+        jvm.send("hold " + name);
+        return Long.parseLong(jvm.await("held " + name));
+    }
+
+    /** Acquires a lock on a thread that is interrupted on loss; returns its token. */
+    long lock(String name) throws InterruptedException {
+        jvm.send("lock " + name);
+        return Long.parseLong(jvm.await("held " + name));
+    }
+
+    void awaitEnd(String name) throws InterruptedException {
+        jvm.await("ended " + name);
+    }
+
+    void waitFor(String name) throws InterruptedException {
+        jvm.send("wait " + name);
+        jvm.await("waiting " + name);
+    }
+
+    /** Waits for the grant of {@link #waitFor}; returns its token. */
+    long awaitGrant(String name) throws InterruptedException {
+        return Long.parseLong(jvm.await("granted " + name));
+    }
+
+    void contend(String name) {
+        jvm.send("contend " + name);
+    }
+
+    void rest() throws InterruptedException {
+        jvm.send("rest");
+        jvm.await("rested");
+    }
+
+    /** Keeps its heap full for so long; returns how often there was no memory for a few bytes. */
+    int fill(Duration time) throws InterruptedException {
+        jvm.send("fill " + time.toMillis());
+        return Integer.parseInt(jvm.await("filled"));
+    }
+
+    Report report() throws InterruptedException {
+        jvm.send("report");
+        Report report = new Report(new ArrayList<>(), new ArrayList<>(), new ArrayList<>(), new ArrayList<>(), false);
+        while (true) {
+            String[] words = jvm.await("").split(" ", 2);
+            switch (words[0]) {
+                case "holding" -> report.holdings.add(Holding.Report.parse(words[1]));
+                case "contender" -> report.contentions.add(Contention.parse(words[1]));
+                case "claim" -> report.claims.add(Contender.Claim.parse(words[1]));
+                case "thread" -> report.threadEnds.add(words[1]);
+                case "end" -> {
+                    return report;
+                }
+                default -> {} // a line of the log
+            }
+        }
+    }
+
+    /** What it has logged, without the lines of the reports. */
+    List<String> log() {
+        return jvm.seen().stream()
+                .filter(line -> !line.matches("(holding|contender|claim|thread|log|end|held|waiting).*"))
+                .toList();
+    }
+
+    /** Stops it (SIGSTOP). */
+    void pause() {
+        jvm.pause();
+    }
+
+    /** Lets it go on (SIGCONT). */
+    void resume() {
+        jvm.resume();
+    }
+
+    /** Closes its client, which releases what it holds. */
+    void closeClient() throws InterruptedException {
+        jvm.send("close");
+        jvm.await("closed");
+    }
+
+    @Override
+    public void close() {
+        jvm.close();
+    }
+}
