@@ -5,6 +5,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 
 /**
  * The threads that a store's library needs for one client. When the client is closed, it waits for their end: a container that
@@ -31,6 +32,26 @@ public final class ClientThreads {
         thread.setDaemon(true);
         thread.setContextClassLoader(ClientThreads.class.getClassLoader());
         return thread;
+    }
+
+    /**
+     * Starts a thread as {@link #daemon} makes it. If there is no memory for a thread, nothing fails but the task: what its caller has
+     * noted, such as that a connection is being opened, is taken back, so that a later call can start one.
+     *
+     * @param name its name
+     * @param task what it runs
+     * @param takeBack what is to be done if it does not run; needs no memory
+     */
+    public static void start(String name, Runnable task, Runnable takeBack) {
+        start(() -> daemon(name, task), takeBack);
+    }
+
+    static void start(Supplier<Thread> thread, Runnable takeBack) {
+        try {
+            thread.get().start();
+        } catch (OutOfMemoryError noThread) {
+            takeBack.run();
+        }
     }
 
     /**

@@ -114,8 +114,7 @@ final class ChannelSignals implements RedisSignals {
     private void open() {
         CompletableFuture<StatefulRedisPubSubConnection<String, String>> opening = new CompletableFuture<>();
         if (!closed && connection.compareAndSet(null, opening)) {
-            Thread thread = ClientThreads.daemon("holdfast-redis-subscribe", () -> open(opening));
-            thread.start();
+            ClientThreads.start("holdfast-redis-subscribe", () -> open(opening), () -> withdraw(opening));
         }
     }
 
@@ -128,7 +127,7 @@ final class ChannelSignals implements RedisSignals {
             if (opened != heard) {
                 try {
                     listenTo(opened);
-                } catch (LinkageError e) {
+                } catch (Error e) {
                     factory.close(opened);
                     throw e;
                 }
@@ -151,7 +150,7 @@ final class ChannelSignals implements RedisSignals {
             LOG.debug("channel '{}': cannot connect for notifications, waiters poll until it works", channel, e);
             opening.completeExceptionally(e);
             failed(opening);
-        } catch (LinkageError e) { // a Redis client that is too old
+        } catch (Error e) { // a Redis client that is too old, or no memory
             tell(e);
             opening.completeExceptionally(e);
             failed(opening);
@@ -236,11 +235,15 @@ final class ChannelSignals implements RedisSignals {
 
     /** Those who wait leave the queue, where they would only keep others waiting. */
     private void failed(CompletableFuture<StatefulRedisPubSubConnection<String, String>> opening) {
+        withdraw(opening);
+        waiters.callAll();
+    }
+
+    private void withdraw(CompletableFuture<StatefulRedisPubSubConnection<String, String>> opening) {
         if (connection.get() == opening) { // else another one has replaced it
             enter(State.FAILED);
             connection.compareAndSet(opening, null);
         }
-        waiters.callAll();
     }
 
     @Override

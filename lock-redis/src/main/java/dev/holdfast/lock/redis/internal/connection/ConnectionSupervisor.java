@@ -189,8 +189,7 @@ final class ConnectionSupervisor {
             connecting.set(false);
             return;
         }
-        Thread thread = ClientThreads.daemon("holdfast-redis-connect", () -> connectAnew(old));
-        thread.start();
+        ClientThreads.start("holdfast-redis-connect", () -> connectAnew(old), () -> connecting.set(false));
     }
 
     private void connectAnew(ConnectionFactory.Link old) {
@@ -209,7 +208,7 @@ final class ConnectionSupervisor {
             if (closed) {
                 close(link);
             }
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) { // without memory as well: the next failure tries again
             LOG.debug("the connection is of no use any more, and no new one is possible", e);
             refused(e);
             awaiting.clear();

@@ -6,6 +6,7 @@ import dev.holdfast.lock.spi.support.BackgroundLog;
 import dev.holdfast.lock.spi.support.ClientThreads;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisConnectionStateAdapter;
+import io.lettuce.core.RedisException;
 import io.lettuce.core.cluster.SlotHash;
 import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
 import io.lettuce.core.cluster.pubsub.StatefulRedisClusterPubSubConnection;
@@ -389,14 +390,17 @@ final class ShardSignals implements RedisSignals {
         } finally {
             lock.unlock();
         }
-        Thread thread = ClientThreads.daemon("holdfast-redis-subscribe", () -> {
-            try {
-                opening.complete((StatefulRedisClusterPubSubConnection<String, String>) factory.connectPubSub());
-            } catch (RuntimeException e) {
-                opening.completeExceptionally(e);
-            }
-        });
-        thread.start();
+        ClientThreads.start(
+                "holdfast-redis-subscribe",
+                () -> {
+                    try {
+                        opening.complete(
+                                (StatefulRedisClusterPubSubConnection<String, String>) factory.connectPubSub());
+                    } catch (RuntimeException | Error e) {
+                        opening.completeExceptionally(e);
+                    }
+                },
+                () -> opening.completeExceptionally(new RedisException("no memory for a thread")));
         return opening;
     }
 

@@ -46,8 +46,7 @@ final class RedlockMaster {
             return request.apply(open);
         }
         if (!closed && System.nanoTime() - triedNanos > RETRY_NANOS && connecting.compareAndSet(false, true)) {
-            Thread thread = ClientThreads.daemon("holdfast-redis-connect", this::connectAgain);
-            thread.start();
+            ClientThreads.start("holdfast-redis-connect", this::connectAgain, () -> connecting.set(false));
         }
         return CompletableFuture.failedStage(new LockUnavailableException(
                 "Redlock master: it could not be reached yet and is tried again; start it, or check its address"));
@@ -58,7 +57,7 @@ final class RedlockMaster {
             if (backend == null) {
                 connect();
             }
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | OutOfMemoryError e) {
             // The requests that need it say so.
         } finally {
             triedNanos = System.nanoTime();

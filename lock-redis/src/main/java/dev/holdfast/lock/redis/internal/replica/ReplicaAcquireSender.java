@@ -85,8 +85,7 @@ public final class ReplicaAcquireSender implements AcquireSender {
         }
         timeouts.start(job.reply(), timeoutMillis);
         if (more) {
-            Thread thread = ClientThreads.daemon("holdfast-redis-connect", this::openAnother);
-            thread.start();
+            ClientThreads.start("holdfast-redis-connect", this::openAnother, this::notOpened);
         }
         return answer;
     }
@@ -206,18 +205,22 @@ public final class ReplicaAcquireSender implements AcquireSender {
         }
     }
 
+    private void notOpened() {
+        lock.lock();
+        try {
+            lanes--;
+        } finally {
+            lock.unlock();
+        }
+    }
+
     private void openAnother() {
         ReplicaLane lane;
         try {
             lane = open();
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             LOG.debug("cannot connect another time; attempts wait for the connections that there are", e);
-            lock.lock();
-            try {
-                lanes--;
-            } finally {
-                lock.unlock();
-            }
+            notOpened();
             return;
         }
         boolean late;

@@ -307,6 +307,23 @@ final class ChannelSignalsTest {
         }
     }
 
+    @Test
+    void noMemoryToSubscribe_isTriedAgain() {
+        try (LogCapture log = new LogCapture()) {
+            lacking = new OutOfMemoryError("made up by the test; expect it");
+            signals.wanted("0a", KEYS);
+            assertConnections(1);
+            assertThat(calls).as("the waiter leaves the queue").hasValue(1);
+            lacking = null;
+            pass(RETRY + 1);
+            assertThat(mode()).isEqualTo("-");
+            last(2).subscribed();
+            assertThat(mode()).isEqualTo("P");
+            assertThat(factory.closed).hasSize(1);
+            assertThat(log.ours()).isEmpty();
+        }
+    }
+
     /** It is given once, and stays open whatever happens. */
     @Test
     void connectionOfTheUser_isSubscribedAgain_andNotListenedToTwice() {

@@ -36,15 +36,18 @@ final class ConnectionSupervisorTest {
 
     private final List<StatefulConnection<String, String>> connections = new CopyOnWriteArrayList<>();
     private final StubFactory factory = StubFactory.linking(this::connect);
-    private volatile @Nullable RuntimeException unreachable;
+    private volatile @Nullable Throwable unreachable;
     private volatile boolean closedByTheUser;
     private volatile boolean isTheUsers;
 
     private ConnectionFactory.Link connect() {
-        RuntimeException failure = unreachable;
+        Throwable failure = unreachable;
         if (failure != null) {
             done.add("try");
-            throw failure;
+            if (failure instanceof Error error) {
+                throw error;
+            }
+            throw (RuntimeException) failure;
         }
         int number = connections.size() + 1;
         done.add("connect " + number);
@@ -284,6 +287,27 @@ final class ConnectionSupervisorTest {
         assertThat(keeper.told(keeper.link(), BROKEN)).isSameAs(BROKEN);
         keeper.close();
         assertThat(factory.closed).containsExactlyElementsOf(connections);
+    }
+
+    /** Otherwise the thread would end with it, and report it to the application's handler. */
+    @Test
+    void noMemoryToConnect_isTriedAgain_andEndsNoThread() {
+        List<Throwable> uncaught = new CopyOnWriteArrayList<>();
+        Thread.UncaughtExceptionHandler before = Thread.getDefaultUncaughtExceptionHandler();
+        Thread.setDefaultUncaughtExceptionHandler((thread, failure) -> uncaught.add(failure));
+        try {
+            ConnectionSupervisor keeper = keeper();
+            unreachable = new OutOfMemoryError("made up by the test; expect it");
+            keeper.wrongServer(keeper.link());
+            assertDone("connect 1", "try");
+            assertThat(uncaught).isEmpty();
+            unreachable = null;
+            pass(SECOND);
+            keeper.wrongServer(keeper.link());
+            assertDone("connect 1", "try", "connect 2", "close 1");
+        } finally {
+            Thread.setDefaultUncaughtExceptionHandler(before);
+        }
     }
 
     /** A pause is shorter than its length by up to a quarter, and the next one twice as long, up to five seconds. */
