@@ -15,7 +15,6 @@ import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.metrics.CommandLatencyRecorder;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import io.lettuce.core.resource.ClientResources;
-import io.lettuce.core.resource.DefaultEventLoopGroupProvider;
 import io.lettuce.core.resource.Delay;
 import io.lettuce.core.resource.EventLoopGroupProvider;
 import io.lettuce.core.resource.ThreadFactoryProvider;
@@ -103,7 +102,7 @@ public final class OwnedConnectionFactory implements ConnectionFactory {
         PatientDelay delay = new PatientDelay();
         ClientThreads made = new ClientThreads();
         ThreadFactoryProvider factories = pool -> made.by(new DefaultThreadFactory(pool, true));
-        EventLoopGroupProvider threads = new DefaultEventLoopGroupProvider(1, factories);
+        EventLoopGroupProvider threads = new LastingEventLoops(factories);
         ClientResources resources = ClientResources.builder()
                 .threadFactoryProvider(factories)
                 .eventLoopGroupProvider(threads)
