@@ -6,6 +6,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongSupplier;
 
 /**
  * Fails futures that take too long, for backends whose client has no cheap time-outs. A timer per request would wake the
@@ -13,7 +14,8 @@ import java.util.concurrent.locks.ReentrantLock;
  * the time of scheduling. A request that completes in time costs one map entry.
  *
  * <p>No deadline is missed: a request is added to the map before the check for an early enough task, and a task is marked as
- * no longer scheduled before it inspects the entries.
+ * no longer scheduled before it inspects the entries. If there was no memory to schedule or to run a task, the next request
+ * schedules another one.
  *
  * <p>The engine does not use this class for its own time-outs: they use its injected clock, and share its housekeeper's
  * wake-up with renewals.
@@ -22,13 +24,32 @@ import java.util.concurrent.locks.ReentrantLock;
  * dependent actions must be short.
  */
 public final class Timeouts {
+    private static final long LATE_NANOS = 1_000_000_000;
+
     private final Map<CompletableFuture<?>, Long> pending = new ConcurrentHashMap<>();
+    private final LongSupplier nanoTime;
+    private final Delay delay;
     private final ReentrantLock lock = new ReentrantLock();
     private volatile boolean set;
     private volatile long dueNanos;
 
     /** Creates an empty set of timeouts. */
-    public Timeouts() {}
+    public Timeouts() {
+        this(
+                System::nanoTime,
+                (nanos, task) -> CompletableFuture.delayedExecutor(nanos, TimeUnit.NANOSECONDS, Runnable::run)
+                        .execute(task));
+    }
+
+    Timeouts(LongSupplier nanoTime, Delay delay) {
+        this.nanoTime = nanoTime;
+        this.delay = delay;
+    }
+
+    /** Runs a task later. */
+    interface Delay {
+        void after(long nanos, Runnable task);
+    }
 
     /**
      * Fails the future with {@link TimeoutException} unless it completes within the given time. Call {@link #cancel} when it
@@ -39,7 +60,7 @@ public final class Timeouts {
      */
     public void start(CompletableFuture<?> future, long timeoutMillis) {
         if (!future.isDone()) {
-            long due = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
+            long due = nanoTime.getAsLong() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
             pending.put(future, due);
             setBy(due);
         }
@@ -55,12 +76,12 @@ public final class Timeouts {
     }
 
     private void setBy(long due) {
-        if (set && dueNanos - due <= 0) {
+        if (isSetBy(due)) {
             return;
         }
         lock.lock();
         try {
-            if (set && dueNanos - due <= 0) {
+            if (isSetBy(due)) {
                 return;
             }
             dueNanos = due;
@@ -68,8 +89,16 @@ public final class Timeouts {
         } finally {
             lock.unlock();
         }
-        CompletableFuture.delayedExecutor(Math.max(0, due - System.nanoTime()), TimeUnit.NANOSECONDS, Runnable::run)
-                .execute(() -> look(due));
+        try {
+            delay.after(Math.max(0, due - nanoTime.getAsLong()), () -> look(due));
+        } catch (OutOfMemoryError notNow) {
+            set = false;
+        }
+    }
+
+    /** A task that is late may have had no thread, or no memory. */
+    private boolean isSetBy(long due) {
+        return set && dueNanos - due <= 0 && nanoTime.getAsLong() - dueNanos < LATE_NANOS;
     }
 
     private void look(long forNanos) {
@@ -82,14 +111,15 @@ public final class Timeouts {
         } finally {
             lock.unlock();
         }
-        long now = System.nanoTime();
+        long now = nanoTime.getAsLong();
         long earliest = Long.MAX_VALUE;
         for (Map.Entry<CompletableFuture<?>, Long> each : pending.entrySet()) {
             long left = each.getValue() - now;
             if (left > 0) {
                 earliest = Math.min(earliest, left);
-            } else if (pending.remove(each.getKey()) != null) {
+            } else {
                 each.getKey().completeExceptionally(new TimeoutException("no answer in time"));
+                pending.remove(each.getKey()); // last: without memory it fails at the next look
             }
         }
         if (earliest != Long.MAX_VALUE) {

@@ -14,6 +14,8 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
 final class TimeoutsTest {
@@ -42,6 +44,78 @@ final class TimeoutsTest {
         timeouts.start(longer, 60);
         assertFails(shorter);
         assertFails(longer);
+    }
+
+    /** Otherwise no later request would ever fail. */
+    @Test
+    void noMemoryForTheTask_theNextRequestSchedulesOne() {
+        AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 100);
+        List<Runnable> tasks = new ArrayList<>();
+        AtomicBoolean full = new AtomicBoolean(true);
+        Timeouts scripted = new Timeouts(nanos::get, (delay, task) -> {
+            if (full.get()) {
+                throw new OutOfMemoryError("on purpose");
+            }
+            tasks.add(task);
+        });
+        CompletableFuture<String> first = new CompletableFuture<>();
+        CompletableFuture<String> second = new CompletableFuture<>();
+        scripted.start(first, 10);
+        assertThat(first).isNotDone();
+        full.set(false);
+        scripted.start(second, 10);
+        assertThat(tasks).hasSize(1);
+        nanos.addAndGet(10_000_000);
+        tasks.get(0).run();
+        assertFails(first);
+        assertFails(second);
+    }
+
+    @Test
+    void taskHasNotRunForASecond_theNextRequestSchedulesAnother_andTheLateOneDoesNothing() {
+        AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 100);
+        List<Runnable> tasks = new ArrayList<>();
+        Timeouts scripted = new Timeouts(nanos::get, (delay, task) -> tasks.add(task));
+        CompletableFuture<String> first = new CompletableFuture<>();
+        scripted.start(first, 10);
+        nanos.addAndGet(10_000_000 + 999_999_999);
+        scripted.start(new CompletableFuture<>(), 10);
+        assertThat(tasks).as("one that may only be late").hasSize(1);
+        nanos.incrementAndGet();
+        CompletableFuture<String> third = new CompletableFuture<>();
+        scripted.start(third, 10);
+        assertThat(tasks).hasSize(2);
+        tasks.get(0).run();
+        assertThat(first).isNotDone();
+        nanos.addAndGet(10_000_000);
+        tasks.get(1).run();
+        assertFails(first);
+        assertFails(third);
+    }
+
+    @Test
+    void noMemoryToFail_itFailsAtTheNextLook() {
+        AtomicLong nanos = new AtomicLong();
+        List<Runnable> tasks = new ArrayList<>();
+        Timeouts scripted = new Timeouts(nanos::get, (delay, task) -> tasks.add(task));
+        AtomicBoolean full = new AtomicBoolean(true);
+        CompletableFuture<String> request = new CompletableFuture<>() {
+            @Override
+            public boolean completeExceptionally(Throwable failure) {
+                if (full.getAndSet(false)) {
+                    throw new OutOfMemoryError("on purpose");
+                }
+                return super.completeExceptionally(failure);
+            }
+        };
+        scripted.start(request, 10);
+        nanos.addAndGet(10_000_000);
+        assertThatThrownBy(tasks.get(0)::run).isInstanceOf(OutOfMemoryError.class);
+        assertThat(request).isNotDone();
+        scripted.start(new CompletableFuture<>(), 10);
+        nanos.addAndGet(10_000_000);
+        tasks.get(1).run();
+        assertFails(request);
     }
 
     @Test
