@@ -1,7 +1,6 @@
 package dev.holdfast.lock.testkit.house;
 
 import dev.holdfast.lock.testkit.support.ChildJvm;
-import java.io.File;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -22,7 +21,12 @@ final class ClientProcess implements AutoCloseable {
             List<Contention> contentions,
             List<Contender.Claim> claims,
             List<String> threadEnds,
-            boolean logFailed) {
+            List<String> failedLines) {
+        /** How many lines the log could not write. */
+        long failedLogLines() {
+            return Long.parseLong(failedLines.get(0));
+        }
+
         Holding.Report holding(String name) {
             return holdings.stream()
                     .filter(each -> each.name().equals(name))
@@ -45,9 +49,15 @@ final class ClientProcess implements AutoCloseable {
         return new ClientProcess(ChildJvm.startWith(List.of(jvmOptions), ClientProgram.class, uri, lease.toString()));
     }
 
-    static ClientProcess startWithErrorsTo(File errors, String uri, Duration lease)
+    /** Starts one whose log is on a disk that is full. */
+    static ClientProcess startWithFullLog(String uri, Duration lease, boolean throwing)
             throws IOException, InterruptedException {
-        return new ClientProcess(ChildJvm.startWithErrorsTo(errors, ClientProgram.class, uri, lease.toString()));
+        return new ClientProcess(ChildJvm.startWithErrorsTo(
+                FailingLog.FULL,
+                List.of("-D" + FailingLog.THROWS + "=" + throwing),
+                ClientProgram.class,
+                uri,
+                lease.toString()));
     }
 
     /** Acquires a lock; returns its token. */
@@ -80,6 +90,11 @@ final class ClientProcess implements AutoCloseable {
         jvm.send("contend " + name);
     }
 
+    /** From now on each event writes a line to its log. */
+    void grumble() {
+        jvm.send("grumble");
+    }
+
     void rest() throws InterruptedException {
         jvm.send("rest");
         jvm.await("rested");
@@ -93,7 +108,8 @@ final class ClientProcess implements AutoCloseable {
 
     Report report() throws InterruptedException {
         jvm.send("report");
-        Report report = new Report(new ArrayList<>(), new ArrayList<>(), new ArrayList<>(), new ArrayList<>(), false);
+        Report report = new Report(
+                new ArrayList<>(), new ArrayList<>(), new ArrayList<>(), new ArrayList<>(), new ArrayList<>());
         while (true) {
             String[] words = jvm.await("").split(" ", 2);
             switch (words[0]) {
@@ -101,6 +117,7 @@ final class ClientProcess implements AutoCloseable {
                 case "contender" -> report.contentions.add(Contention.parse(words[1]));
                 case "claim" -> report.claims.add(Contender.Claim.parse(words[1]));
                 case "thread" -> report.threadEnds.add(words[1]);
+                case "log" -> report.failedLines.add(words[1]);
                 case "end" -> {
                     return report;
                 }
@@ -109,8 +126,10 @@ final class ClientProcess implements AutoCloseable {
         }
     }
 
-    /** What it has logged, without the lines of the reports. */
-    List<String> log() {
+    /** What it has logged, without the lines of the reports, and what its threads do. */
+    List<String> diagnosis() throws InterruptedException {
+        jvm.send("stacks");
+        jvm.await("end");
         return jvm.seen().stream()
                 .filter(line -> !line.matches("(holding|contender|claim|thread|log|end|held|waiting).*"))
                 .toList();

@@ -22,6 +22,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
 
 /**
  * A client in a JVM of its own, whose process a test pauses, or whose heap or disk is full. It carries out the lines of its standard
@@ -31,14 +32,17 @@ import java.util.concurrent.locks.LockSupport;
  *   <li>{@code hold NAME} acquires a lock, {@code lock NAME} does so on a thread that is interrupted on loss: {@code held NAME TOKEN};
  *   <li>{@code wait NAME} waits for a lock: {@code waiting NAME}, later {@code granted NAME TOKEN};
  *   <li>{@code contend NAME} starts a thread that acquires and releases; {@code rest} ends all these: {@code rested};
+ *   <li>{@code grumble} adds a listener that fails at each event, so that each writes a line to the log;
  *   <li>{@code fill MILLIS} keeps the heap full for so long: {@code filled FAILURES};
  *   <li>{@code report} writes a line for each lock, claim and ended thread, then {@code end};
+ *   <li>{@code stacks} writes what all threads do: {@code end};
  *   <li>{@code close} closes the client: {@code closed}.
  * </ul>
  */
 final class ClientProgram {
     private static final Duration PATIENCE = Duration.ofMinutes(2);
     private static final long LOOK_NANOS = 200_000;
+    private static final int MAX_FRAMES = 12;
 
     private final LockClient client;
     private final LockOptions interrupted;
@@ -65,6 +69,7 @@ final class ClientProgram {
     }
 
     public static void main(String[] args) throws Exception {
+        FailingLog.install();
         BufferedReader orders = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         ClientProgram program = new ClientProgram(args[0], Duration.parse(args[1]));
         Thread.setDefaultUncaughtExceptionHandler(
@@ -103,8 +108,10 @@ final class ClientProgram {
                 contending.add(daemon("contender", contender));
             }
             case "rest" -> rest();
+            case "grumble" -> client.addListener(new Grumbler());
             case "fill" -> say("filled " + FullHeap.keep(millis(argument), this::hadNoMemory));
             case "report" -> report();
+            case "stacks" -> stacks();
             case "close" -> {
                 client.close();
                 say("closed");
@@ -189,7 +196,33 @@ final class ClientProgram {
             each.tell(claim -> say("claim " + claim.line()));
         }
         threadEnds.forEach(end -> say("thread " + end));
-        say("log " + System.err.checkError());
+        say("log " + FailingLog.failedLines());
         say("end");
+    }
+
+    private static void stacks() {
+        Thread.getAllStackTraces().forEach((thread, stack) -> {
+            say("stack of " + thread.getName() + ", " + thread.getState());
+            Stream.of(stack).limit(MAX_FRAMES).forEach(frame -> say("    " + frame));
+        });
+        say("end");
+    }
+
+    /** Fails at each event of a lock. */
+    private static final class Grumbler implements LockListener {
+        @Override
+        public void attempted(String name) {
+            throw new IllegalStateException("a listener that fails on purpose");
+        }
+
+        @Override
+        public void acquired(String name, long token, Duration waited, boolean handedOff) {
+            throw new IllegalStateException("a listener that fails on purpose");
+        }
+
+        @Override
+        public void renewed(String name, long token) {
+            throw new IllegalStateException("a listener that fails on purpose");
+        }
     }
 }

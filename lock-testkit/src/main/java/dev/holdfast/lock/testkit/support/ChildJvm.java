@@ -82,13 +82,15 @@ public final class ChildJvm implements AutoCloseable {
      * Starts one whose standard error is a file, so that only its standard output is awaited.
      *
      * @param errors the file, such as {@code /dev/full}
+     * @param options for the JVM, such as {@code -Dname=value}
      * @param main the class whose {@code main} runs
      * @param args its arguments
      * @return the running JVM
      * @throws IOException if it cannot be started
      */
-    public static ChildJvm startWithErrorsTo(File errors, Class<?> main, String... args) throws IOException {
-        return new ChildJvm(new ProcessBuilder(command(List.of(), ownClassPath(), main, args))
+    public static ChildJvm startWithErrorsTo(File errors, List<String> options, Class<?> main, String... args)
+            throws IOException {
+        return new ChildJvm(new ProcessBuilder(command(options, ownClassPath(), main, args))
                 .redirectError(errors)
                 .start());
     }
