@@ -3,6 +3,7 @@ module dev.holdfast.lock.redis {
     requires static org.jspecify;
     requires transitive dev.holdfast.lock;
     requires transitive lettuce.core;
+    requires io.netty.buffer;
     requires io.netty.common;
     requires io.netty.handler;
     requires io.netty.resolver.dns;

@@ -51,7 +51,7 @@ public interface ConnectionFactory {
             @Nullable StatefulConnection<String, String> connection) {
 
         static Link owned(StatefulRedisConnection<String, String> connection) {
-            RedisAsyncCommands<String, String> commands = connection.async();
+            RedisAsyncCommands<String, String> commands = RepliesInOrder.of(connection);
             // Sentinel returns the master of the moment to each new connection.
             return new Link(
                     commands,

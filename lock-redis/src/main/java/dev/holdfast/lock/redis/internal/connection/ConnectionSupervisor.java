@@ -28,6 +28,7 @@ import org.jspecify.annotations.Nullable;
  *   <li>It, or in a cluster the connection to one server, has gone silent: a router may have dropped it without notice to
  *       either side, and the operating system would notice after a quarter of an hour. In a cluster a server that hangs may
  *       have a successor, too.
+ *   <li>Its replies do not belong to the commands any more ({@link RepliesInOrder}).
  *   <li>It was idle for {@value #IDLE_MILLIS} ms or more, and the next request has got no answer in a part of its time.
  *   <li>It is down, and the client below has not brought it back for {@value #DOWN_MILLIS} ms. Trying it ourselves shows
  *       why: a refused password is reported to the callers, and tried again less and less often.
@@ -84,6 +85,8 @@ final class ConnectionSupervisor {
             if (silence(server).isDeath()) {
                 replace(used);
             }
+        } else if (failure instanceof RepliesInOrder.OutOfOrderException) {
+            replace(used);
         } else {
             disconnected(used);
         }

@@ -68,9 +68,11 @@ final class ConnectionFactoryTest {
     }
 
     private static StatefulRedisConnection<String, String> ofOneServer(RedisAsyncCommands<String, String> commands) {
-        return Stubs.of(
-                StatefulRedisConnection.class,
-                (method, arguments) -> method.equals("async") ? commands : Stubs.unexpected(method));
+        return Stubs.of(StatefulRedisConnection.class, (method, arguments) -> switch (method) {
+            case "async" -> commands;
+            case "addListener" -> null;
+            default -> Stubs.unexpected(method);
+        });
     }
 
     private static RedisAsyncCommands<String, String> commands() {
@@ -93,13 +95,18 @@ final class ConnectionFactoryTest {
 
     @Test
     void linkOfOneServer_leadsThere_whateverTheKey() {
-        RedisAsyncCommands<String, String> commands = commands();
-        StatefulRedisConnection<String, String> connection = ofOneServer(commands);
+        AtomicInteger pings = new AtomicInteger();
+        StatefulRedisConnection<String, String> connection =
+                ofOneServer(Stubs.of(RedisAsyncCommands.class, (method, arguments) -> {
+                    pings.addAndGet(method.equals("ping") ? 1 : 0);
+                    return null;
+                }));
         ConnectionFactory.Link link = ConnectionFactory.Link.owned(connection);
-        assertThat(link.commands()).isSameAs(commands);
+        assertThat((Object) link.commands().ping()).isNull();
+        assertThat(pings).as("commands that reach the connection").hasValue(1);
         assertThat(link.connection()).isSameAs(connection);
         assertThat(link.server().apply("one")).isEqualTo(link.server().apply("two"));
-        assertThat(link.node().apply("one").toCompletableFuture().join()).isSameAs(commands);
+        assertThat(link.node().apply("one").toCompletableFuture().join()).isSameAs(link.commands());
         assertThat(link.closed().getAsBoolean()).isFalse();
         link.wrongServer().run();
     }

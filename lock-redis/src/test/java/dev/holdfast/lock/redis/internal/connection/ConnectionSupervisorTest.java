@@ -289,6 +289,13 @@ final class ConnectionSupervisorTest {
         assertThat(factory.closed).containsExactlyElementsOf(connections);
     }
 
+    @Test
+    void repliesOfOtherCommands_theConnectionIsReplacedAtOnce() {
+        ConnectionSupervisor keeper = keeper();
+        end(keeper, new RepliesInOrder.OutOfOrderException());
+        assertDone("connect 1", "connect 2", "close 1");
+    }
+
     /** Otherwise the thread would end with it, and report it to the application's handler. */
     @Test
     void noMemoryToConnect_isTriedAgain_andEndsNoThread() {
