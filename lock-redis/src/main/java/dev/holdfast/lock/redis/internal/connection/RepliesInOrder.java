@@ -48,7 +48,7 @@ final class RepliesInOrder {
         }
     }
 
-    private RepliesInOrder(StatefulRedisConnection<String, String> connection) {
+    RepliesInOrder(StatefulRedisConnection<String, String> connection) {
         this.connection = connection;
         this.commands = connection.async();
     }
@@ -104,10 +104,12 @@ final class RepliesInOrder {
         return answer;
     }
 
-    /** Its reply is expected after those of all before it. */
+    /** Its reply is expected after those of all before it. A new connection gets what had no reply on the one before once more. */
     void written(Script script) {
         mutex.lock();
         try {
+            script.next = null;
+            script.begun = false;
             if (latest == null) {
                 oldest = script;
             } else {
@@ -169,7 +171,7 @@ final class RepliesInOrder {
     }
 
     /** Replies on an earlier connection do not come any more. */
-    private void forget() {
+    void forget() {
         mutex.lock();
         try {
             oldest = null;

@@ -1,6 +1,7 @@
 package dev.holdfast.lock.redis.internal.connection;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.testkit.server.RedisServer;
@@ -148,6 +149,28 @@ final class RepliesInOrderTest {
             open.cancel(false);
             assertThat(reply(echo(commands, "after"))).contains("after");
             assertThat(reply(echo(commands, "again"))).contains("again");
+        }
+    }
+
+    /** Lettuce sends what has no reply again, but not what was given up: here the first command, and not the second. */
+    @Test
+    void commandIsSentAgain_onANewConnection_itsReplyAndLaterOnesAreAccepted() {
+        try (StatefulRedisConnection<String, String> connection = client.connect(ExactStringCodec.INSTANCE)) {
+            RepliesInOrder order = new RepliesInOrder(connection);
+            RepliesInOrder.Script again = order.new Script(ExactStringCodec.INSTANCE);
+            order.written(again);
+            order.begins(again);
+            order.written(order.new Script(ExactStringCodec.INSTANCE));
+            order.forget();
+
+            order.written(again);
+            order.begins(again);
+            order.ends(again);
+            RepliesInOrder.Script later = order.new Script(ExactStringCodec.INSTANCE);
+            order.written(later);
+            order.begins(later);
+            assertThatCode(() -> order.goesOn(later)).doesNotThrowAnyException();
+            assertThatThrownBy(() -> order.goesOn(again)).isInstanceOf(RepliesInOrder.OutOfOrderException.class);
         }
     }
 }
