@@ -151,9 +151,14 @@ public abstract class BystandersContract extends ClientGroup {
             }
         }
 
-        /** Waiters come; one half of them is cancelled, the time of the others passes. */
+        /**
+         * Waiters come; one half of them is cancelled, the time of the others passes. That goes on until the interrupt that blocks
+         * has come: where crowds take all connections, its thread acquires late.
+         */
         void wavesUntil(long endNanos) throws Exception {
-            while (System.nanoTime() - endNanos < 0) {
+            long lastNanos = endNanos + PATIENCE.toNanos();
+            while (System.nanoTime() - endNanos < 0
+                    || interrupted.getCount() > 0 && System.nanoTime() - lastNanos < 0) {
                 for (Crowd crowd : crowds) {
                     List<CompletableFuture<? extends Lease>> wave = wave(crowd, WAIT);
                     for (int i = 0; i < wave.size(); i += 2) {

@@ -31,6 +31,7 @@ public final class RedeployedApplication {
     /** Less than this class waits for the loader's collection: timers of requests may keep it for as long. */
     private static final Duration PATIENCE = Duration.ofSeconds(10);
 
+    private static final long LAST_INSTRUCTIONS_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
     private static final String FLIGHT_RECORDER = "io.netty.jfr.enabled";
 
     private RedeployedApplication() {}
@@ -111,9 +112,7 @@ public final class RedeployedApplication {
             for (Throwable failure : failures) {
                 throw new AssertionError("the application failed", failure);
             }
-            List<String> alive = threadsOf(application)
-                    .filter(name -> late.stream().noneMatch(name::startsWith))
-                    .toList();
+            List<String> alive = aliveAfterClose(application, late);
             if (!alive.isEmpty()) {
                 throw new AssertionError("threads of the application after close(): " + alive);
             }
@@ -122,6 +121,21 @@ public final class RedeployedApplication {
                 return threadsOf(application).findAny().isEmpty();
             });
             return new WeakReference<>(application);
+        }
+    }
+
+    /** An executor counts as terminated when its last thread has only some instructions left, for which a busy machine may take a while. */
+    private static List<String> aliveAfterClose(ClassLoader application, List<String> late)
+            throws InterruptedException {
+        long deadlineNanos = System.nanoTime() + LAST_INSTRUCTIONS_NANOS;
+        while (true) {
+            List<String> alive = threadsOf(application)
+                    .filter(name -> late.stream().noneMatch(name::startsWith))
+                    .toList();
+            if (alive.isEmpty() || System.nanoTime() - deadlineNanos >= 0) {
+                return alive;
+            }
+            TimeUnit.MILLISECONDS.sleep(5);
         }
     }
 
