@@ -1,12 +1,10 @@
 package dev.holdfast.lock.engine.internal.runtime;
 
-import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.support.ClientThreads;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -70,8 +68,7 @@ public record EngineRuntime(
     }
 
     public static EngineRuntime ofThreads() {
-        ScheduledThreadPoolExecutor scheduler = new ScheduledThreadPoolExecutor(1, threads("timer"));
-        scheduler.setRemoveOnCancelPolicy(true);
+        TimerThread timer = new TimerThread(threads("timer"));
         ThreadPoolExecutor io = pool("io", IO_THREADS, IO_BACKLOG);
         ThreadPoolExecutor renewals = pool("renewal", 2, Integer.MAX_VALUE);
         ThreadPoolExecutor events = pool("events", 1, LISTENER_BACKLOG);
@@ -79,16 +76,6 @@ public record EngineRuntime(
         // submitting
         // thread.
         List.of(io, renewals).forEach(pool -> pool.setRejectedExecutionHandler(EngineRuntime::runIfClosed));
-        Timer timer = (delayNanos, task) -> {
-            try {
-                var future = scheduler.schedule(task, Math.max(0, delayNanos), TimeUnit.NANOSECONDS);
-                return () -> future.cancel(false);
-            } catch (RejectedExecutionException closed) {
-                return Subscription.NONE;
-            } catch (OutOfMemoryError noThread) { // the task stays in the queue, and runs with the next one
-                return Subscription.NONE;
-            }
-        };
         StageExecutor callbacks = new StageExecutor(CALLBACK_THREADS, threads("callback"), timer);
         StageExecutor losses = new StageExecutor(LOSS_THREADS, threads("loss"), timer);
         StageExecutor interrupts = new StageExecutor(INTERRUPT_THREADS, threads("interrupt"), timer);
@@ -103,7 +90,7 @@ public record EngineRuntime(
                 interrupts,
                 events,
                 () -> {
-                    scheduler.shutdownNow();
+                    timer.shutdownNow();
                     io.shutdown();
                     renewals.shutdown();
                     callbacks.shutdown();
