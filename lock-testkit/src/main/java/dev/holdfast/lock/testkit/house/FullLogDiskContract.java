@@ -11,8 +11,8 @@ import dev.holdfast.lock.testkit.support.Waits;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 
 /**
  * The disk of a process is full, so that its log can write no line: neither a holder nor a waiter notices. A subclass says on which
@@ -37,11 +37,17 @@ public abstract class FullLogDiskContract {
      */
     protected abstract String uri() throws Exception;
 
-    @ParameterizedTest(name = "throwing: {0}")
-    @ValueSource(booleans = {false, true})
-    @DisplayName("A process whose log cannot be written keeps its locks, and is served")
-    void logCannotBeWritten_locksAreKept_andWaitersServed(boolean throwing) throws Exception {
-        PauseMeter.judge(LEASE, () -> keepsLocks(throwing));
+    @Test
+    @DisplayName("A process whose log throws, as it cannot be written, keeps its locks and is served")
+    void logThrows_locksAreKept_andWaitersServed() throws Exception {
+        PauseMeter.judge(LEASE, () -> keepsLocks(true));
+    }
+
+    @Test
+    @Tag(House.SLOW)
+    @DisplayName("A process whose log cannot be written, and is silent about that, keeps its locks and is served")
+    void logIsSilent_locksAreKept_andWaitersServed() throws Exception {
+        PauseMeter.judge(LEASE, () -> keepsLocks(false));
     }
 
     private void keepsLocks(boolean throwing) throws Exception {
