@@ -46,7 +46,7 @@ class TimerThreadTest {
         });
         try {
             CountDownLatch run = new CountDownLatch(2);
-            timer.after(0, run::countDown);
+            assertThat(timer.after(0, run::countDown)).isNotNull();
             full.set(false);
             timer.after(0, run::countDown);
             assertThat(run.await(1, TimeUnit.MINUTES)).isTrue();
