@@ -369,7 +369,8 @@ final class SessionLockTest {
                 await().until(() -> db.number(waiting) == 0);
             }
             assertThat(sessions)
-                    .as("sessions of eight waits; the client may still be busy with the end of one when the next begins")
+                    .as(
+                            "sessions of eight waits; the client may still be busy with the end of one when the next begins")
                     .hasSizeLessThanOrEqualTo(2);
             CompletableFuture<Lease> next =
                     client.lock("line").acquireAsync(Duration.ofSeconds(60)).toCompletableFuture();

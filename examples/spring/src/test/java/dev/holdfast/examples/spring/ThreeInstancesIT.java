@@ -38,11 +38,13 @@ class ThreeInstancesIT {
                 Instance first = Instance.start(folder, "first", database)) {
             first.awaitLine(LEADS);
             try (Instance second = Instance.start(folder, "second", database);
-                    Instance third = Instance.start(folder, "third", database, "-Dspring.aot.enabled=" + AHEAD_OF_TIME)) {
+                    Instance third =
+                            Instance.start(folder, "third", database, "-Dspring.aot.enabled=" + AHEAD_OF_TIME)) {
                 List<Instance> all = List.of(first, second, third);
                 second.awaitLine("Started ShopApplication");
                 third.awaitLine("Started ShopApplication");
-                assertThat(third.count("Starting AOT-processed ShopApplication")).isEqualTo(AHEAD_OF_TIME ? 1 : 0);
+                assertThat(third.count("Starting AOT-processed ShopApplication"))
+                        .isEqualTo(AHEAD_OF_TIME ? 1 : 0);
 
                 transfer(all);
                 number(all);
