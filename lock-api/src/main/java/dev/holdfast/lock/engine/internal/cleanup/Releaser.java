@@ -157,7 +157,7 @@ public final class Releaser {
     /** Stops all retries; remaining entries end with their leases. */
     public void close() {
         backlog.close();
-        warnings.sumUp();
+        warnings.close();
     }
 
     private long millis() {

@@ -279,7 +279,7 @@ public final class EngineClient implements LockClient {
         try {
             engine.releaser().close();
             engine.requests().stallAll(); // so that each grant ends with one event
-            engine.losses().sumUp();
+            engine.losses().close();
             engine.backend().close();
         } catch (RuntimeException e) {
             LOG.warn("lock client of {}: closing the backend failed", info.name(), e);

@@ -30,9 +30,9 @@ public final class LossWarnings {
         }
     }
 
-    /** Logs the pending summary when the client closes. */
-    public void sumUp() {
-        warnings.sumUp();
+    /** Logs the pending summary when the client closes; later losses are logged at once. */
+    public void close() {
+        warnings.close();
     }
 
     /** The number of lines that were logged. */

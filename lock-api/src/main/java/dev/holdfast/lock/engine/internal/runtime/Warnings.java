@@ -23,6 +23,7 @@ public final class Warnings {
     private final Summary summary;
     private final ReentrantLock mutex = new ReentrantLock();
     private boolean counting;
+    private boolean closed;
     private long counted;
     private final Set<String> names = new LinkedHashSet<>();
     private String latest = "";
@@ -37,7 +38,7 @@ public final class Warnings {
     public boolean note(String name, String warning) {
         mutex.lock();
         try {
-            if (counting) {
+            if (counting && !closed) {
                 counted++;
                 latest = warning;
                 if (names.size() < MAX_NAMES) {
@@ -45,7 +46,9 @@ public final class Warnings {
                 }
                 return false;
             }
-            timer.after(INTERVAL_NANOS, this::sumUp);
+            if (!closed) {
+                timer.after(INTERVAL_NANOS, this::sumUp);
+            }
             counting = true; // last: if there is no memory for the timer, the next warning is logged as well
             lines++;
             return true;
@@ -54,7 +57,18 @@ public final class Warnings {
         }
     }
 
-    /** Logs the counted warnings, if any; also called when the client closes. */
+    /** Logs the counted warnings, if any. The client closes: no summary comes any more, so what is still noted is logged at once. */
+    public void close() {
+        mutex.lock();
+        try {
+            closed = true;
+        } finally {
+            mutex.unlock();
+        }
+        sumUp();
+    }
+
+    /** Logs the counted warnings, if any. */
     public void sumUp() {
         long count;
         String first;
@@ -70,6 +84,8 @@ public final class Warnings {
             counting = count > 0;
             if (counting) {
                 lines++;
+            }
+            if (counting && !closed) {
                 timer.after(INTERVAL_NANOS, this::sumUp);
             }
         } finally {

@@ -22,7 +22,7 @@ class LossWarningsTest {
             for (String name : List.of("a", "b", "c")) {
                 losses.warn(name, "lock '" + name + "': lease lost");
             }
-            losses.sumUp();
+            losses.close();
         });
         assertThat(log.lines())
                 .hasSize(2)

@@ -50,6 +50,22 @@ final class WarningsTest {
                 .containsExactly("2 more, of 'b', 'c', the latest: of c", "1 more, of 'd', the latest: of d");
     }
 
+    /** A loss may be found while the client closes. */
+    @Test
+    void warningAfterTheEnd_isLoggedAtOnce_sinceNoSummaryComes() {
+        warnings.note("a", "of a");
+        warnings.note("b", "of b");
+        warnings.close();
+        assertThat(summaries).containsExactly("1 more, of 'b', the latest: of b");
+        assertThat(warnings.note("c", "of c")).isTrue();
+        assertThat(warnings.note("d", "of d")).isTrue();
+        timers.remove(0).run();
+
+        assertThat(timers).isEmpty();
+        assertThat(summaries).hasSize(1);
+        assertThat(warnings.lines()).isEqualTo(4);
+    }
+
     @Test
     void warnings_comeFromAnyThread() {
         warnings.note("a", "of a");
