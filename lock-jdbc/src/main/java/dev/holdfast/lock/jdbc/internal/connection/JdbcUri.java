@@ -1,7 +1,7 @@
 package dev.holdfast.lock.jdbc.internal.connection;
 
 import dev.holdfast.lock.jdbc.internal.dialect.LockTable;
-import java.util.Arrays;
+import dev.holdfast.lock.spi.LockName;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
@@ -79,7 +79,8 @@ public final class JdbcUri {
     private boolean flag(String parameter, boolean byDefault) {
         String value = parameters.getOrDefault(parameter.toLowerCase(Locale.ROOT), Boolean.toString(byDefault));
         if (!value.equalsIgnoreCase("true") && !value.equalsIgnoreCase("false")) {
-            throw new IllegalArgumentException("holdfast." + parameter + " in the JDBC URL must be true or false");
+            throw new IllegalArgumentException("holdfast." + parameter
+                    + " in the JDBC URL must be true or false, but is '" + LockName.printable(value) + "'");
         }
         return Boolean.parseBoolean(value);
     }
@@ -92,13 +93,15 @@ public final class JdbcUri {
             }
         }
         throw new IllegalArgumentException(
-                "holdfast.strategy in the JDBC URL is none of " + Arrays.toString(LockTable.values()));
+                "holdfast.strategy in the JDBC URL must be version, unique-index, row-lock or session, but is '"
+                        + LockName.printable(value) + "'");
     }
 
     public int poolSize() {
         String value = parameters.getOrDefault("poolsize", "8");
         if (!value.matches("[1-9]\\d{0,2}")) {
-            throw new IllegalArgumentException("holdfast.poolSize in the JDBC URL must be from 1 to 999");
+            throw new IllegalArgumentException("holdfast.poolSize in the JDBC URL must be from 1 to 999, but is '"
+                    + LockName.printable(value) + "'");
         }
         return Integer.parseInt(value);
     }

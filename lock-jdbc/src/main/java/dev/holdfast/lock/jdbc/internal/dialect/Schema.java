@@ -205,7 +205,9 @@ public record Schema(LockTable strategy, DatabaseDialect dialect, TableName tabl
     private LockConfigurationException missing(Throwable cause, List<String> statements) {
         return new LockConfigurationException(
                 "lock table '" + table + "' is missing on " + dialect.title() + ", or has other columns ("
-                        + cause.getMessage() + "); create it with createTable(true), or run: " + script(statements),
+                        + cause.getMessage()
+                        + "); create it with createTable(true), with holdfast.createTable=true in the address, or run: "
+                        + script(statements),
                 cause);
     }
 

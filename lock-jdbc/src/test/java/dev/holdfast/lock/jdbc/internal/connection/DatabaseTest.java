@@ -142,7 +142,7 @@ final class DatabaseTest {
                 .isInstanceOf(LockConfigurationException.class)
                 .hasMessageStartingWith(
                         "lock table 'holdfast_lock' is missing on"
-                                + " PostgreSQL, or has other columns (no such table); create it with createTable(true), or run: CREATE TABLE")
+                                + " PostgreSQL, or has other columns (no such table); create it with createTable(true), with holdfast.createTable=true in the address, or run: CREATE TABLE")
                 .hasCause(NO_TABLE);
         assertThat(scripted.statements()).noneMatch(sql -> sql.startsWith("CREATE"));
 

@@ -98,9 +98,9 @@ final class JdbcUriTest {
     @CsvSource({
         "?holdfast.table=a&holdfast.table=b, appears twice",
         "?holdfast.tables=a, is unknown",
-        "?holdfast.createTable=1, must be true or false",
+        "?holdfast.createTable=1, 'must be true or false, but is ''1'''",
         "?holdfast.notifications=, must be true or false",
-        "?holdfast.strategy=best, is none of",
+        "?holdfast.strategy=best, 'must be version, unique-index, row-lock or session, but is ''best'''",
         "?holdfast.poolSize=0, from 1 to 999",
         "?holdfast.poolSize=1000, from 1 to 999",
         "?holdfast.poolSize=08, from 1 to 999",

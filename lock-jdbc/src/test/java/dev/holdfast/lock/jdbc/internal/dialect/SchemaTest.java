@@ -155,15 +155,16 @@ final class SchemaTest {
         assertThat(schema.missing(CAUSE))
                 .as("the greatest token is not known")
                 .hasMessageContaining(
-                        "; create it with createTable(true), or run: CREATE SEQUENCE IF NOT EXISTS s.t_token"
+                        "; create it with createTable(true), with holdfast.createTable=true in the address, or run: CREATE SEQUENCE IF NOT EXISTS s.t_token"
                                 + " START WITH n, where n is above the table's greatest token, or 1; CREATE TABLE ");
         assertThat(schema.missing(CAUSE, 50))
                 .hasMessageContaining(
-                        "; create it with createTable(true), or run: CREATE SEQUENCE IF NOT EXISTS s.t_token"
+                        "; create it with createTable(true), with holdfast.createTable=true in the address, or run: CREATE SEQUENCE IF NOT EXISTS s.t_token"
                                 + " START WITH 51; CREATE TABLE ");
         assertThat(schema.missing(CAUSE, 0))
                 .hasMessage("lock table 's.t' is missing on PostgreSQL, or has other columns (as the server says);"
-                        + " create it with createTable(true), or run: " + script)
+                        + " create it with createTable(true), with holdfast.createTable=true in the address, or run: "
+                        + script)
                 .hasCause(CAUSE);
         assertThat(schema.notCreated(CAUSE))
                 .hasMessage(
