@@ -127,12 +127,28 @@ public final class Connections implements AutoCloseable {
 
     /** Takes a connection; the data source decides how long that may take. */
     Connection get() throws SQLException {
-        return shared ? getForHold() : dataSource.getConnection();
+        return shared ? getForHold() : take();
+    }
+
+    /**
+     * Takes a connection of the data source. If a log throws while HikariCP warns that an idle connection is broken, HikariCP counts that one
+     * as in use for ever. The others that are idle are as old, so they are replaced before they are lost in the same way.
+     */
+    public Connection take() throws SQLException {
+        try {
+            return dataSource.getConnection();
+        } catch (RuntimeException e) {
+            HikariPoolMXBean state = pool == null ? null : pool.getHikariPoolMXBean();
+            if (state != null) {
+                state.softEvictConnections();
+            }
+            throw e;
+        }
     }
 
     /** Takes a connection to renew or release a lock. Uses a spare one while the pool is exhausted. */
     Connection getForHold() throws SQLException {
-        return isUsedUp() ? spare().getConnection() : dataSource.getConnection();
+        return isUsedUp() ? spare().getConnection() : take();
     }
 
     private boolean isUsedUp() {

@@ -129,7 +129,7 @@ final class NotificationListener implements AutoCloseable {
         CompletableFuture<Void> over = new CompletableFuture<>();
         ended = over;
         try {
-            return closed || listen(wakeups.connections().dataSource().getConnection());
+            return closed || listen(wakeups.connections().take());
         } finally {
             over.complete(null);
         }

@@ -92,7 +92,7 @@ public final class RowSession {
     /** Takes a connection; the data source decides how long that may take. Statements on the new connection end by the deadline. */
     static RowSession open(Connections connections, DatabaseDialect dialect, RowStatements sql, long deadlineNanos)
             throws SQLException {
-        Connection connection = connections.dataSource().getConnection();
+        Connection connection = connections.take();
         boolean opened = false;
         try {
             RowSession session = new RowSession(connections, connection, dialect, sql, deadlineNanos);

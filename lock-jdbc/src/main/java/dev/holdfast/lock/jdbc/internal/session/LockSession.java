@@ -88,7 +88,7 @@ final class LockSession {
             long leaseMillis,
             long deadlineNanos)
             throws SQLException {
-        Connection connection = connections.dataSource().getConnection();
+        Connection connection = connections.take();
         boolean opened = false;
         try {
             LockSession session = new LockSession(connections, connection, dialect, sql, leaseMillis, deadlineNanos);

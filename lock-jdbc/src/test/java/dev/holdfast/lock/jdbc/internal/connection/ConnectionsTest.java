@@ -17,6 +17,8 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLTransientConnectionException;
 import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -27,6 +29,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The spare connections, made while the application has taken all of its own. */
@@ -124,6 +127,48 @@ final class ConnectionsTest {
                     assertThat(statement.execute("SELECT 1")).isTrue();
                 }
             }
+        }
+    }
+
+    /** As after a pause of the server, whose connections have timed out meanwhile. */
+    @ParameterizedTest
+    @EnumSource(names = {"POSTGRESQL", "MARIADB"})
+    void logThrows_whileAllIdleConnectionsAreBroken_oneIsLostAtMost(SharedDb shared) throws Exception {
+        try (HikariDataSource pool = shared.db().pool(config -> {
+                    config.setMaximumPoolSize(4);
+                    config.setConnectionTimeout(5_000);
+                });
+                Connections connections = Connections.shared(new CountingDataSource(pool, new AtomicLong()), 5_000)) {
+            List<Connection> all = new ArrayList<>();
+            for (int i = 0; i < 4; i++) {
+                all.add(pool.getConnection());
+            }
+            for (Connection each : all) {
+                Connection driver = each.unwrap(Connection.class);
+                each.close();
+                driver.abort(Runnable::run);
+            }
+            TimeUnit.MILLISECONDS.sleep(
+                    600); // after half a second without use the pool tests a connection that it gives out
+            HostileLog log = HostileLog.throwing();
+            int failures = 0;
+            try {
+                while (!gives(connections)) {
+                    failures++;
+                    assertThat(failures).as("connections that were lost").isLessThan(2);
+                }
+            } finally {
+                log.close();
+            }
+        }
+    }
+
+    private static boolean gives(Connections connections) throws SQLException {
+        try (Connection given = connections.take();
+                Statement statement = given.createStatement()) {
+            return statement.execute("SELECT 1");
+        } catch (IllegalStateException theLogThrew) {
+            return false;
         }
     }
 
