@@ -7,6 +7,7 @@ import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialect;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import javax.sql.DataSource;
@@ -135,20 +136,35 @@ public final class Connections implements AutoCloseable {
      * as in use for ever. The others that are idle are as old, so they are replaced before they are lost in the same way.
      */
     public Connection take() throws SQLException {
+        return take(dataSource, pool);
+    }
+
+    private static Connection take(DataSource source, @Nullable HikariDataSource below) throws SQLException {
         try {
-            return dataSource.getConnection();
+            return source.getConnection();
         } catch (RuntimeException e) {
-            HikariPoolMXBean state = pool == null ? null : pool.getHikariPoolMXBean();
-            if (state != null) {
-                state.softEvictConnections();
+            HikariPoolMXBean state = below == null ? null : below.getHikariPoolMXBean();
+            if (state != null && isThrownInPool(e)) {
+                state.softEvictConnections(); // those in use stay open until they are returned
             }
             throw e;
         }
     }
 
+    /** A wrapper's own exception says nothing about the connections of the pool below. */
+    private static boolean isThrownInPool(RuntimeException failure) {
+        return Arrays.stream(failure.getStackTrace())
+                .anyMatch(frame -> frame.getClassName().startsWith("com.zaxxer.hikari."));
+    }
+
     /** Takes a connection to renew or release a lock. Uses a spare one while the pool is exhausted. */
     Connection getForHold() throws SQLException {
-        return isUsedUp() ? spare().getConnection() : take();
+        return isUsedUp() ? ofSpare() : take();
+    }
+
+    private Connection ofSpare() throws SQLException {
+        HikariDataSource few = spare();
+        return take(few, few);
     }
 
     private boolean isUsedUp() {
@@ -161,7 +177,7 @@ public final class Connections implements AutoCloseable {
                 && state.getActiveConnections() >= pool.getMaximumPoolSize();
     }
 
-    private DataSource spare() throws SQLException {
+    private HikariDataSource spare() throws SQLException {
         lock.lock();
         try {
             if (closed || pool == null) {

@@ -163,6 +163,33 @@ final class ConnectionsTest {
         }
     }
 
+    /** The application's other users of the pool keep their connections. */
+    @Test
+    void wrapperThrows_noConnectionOfThePoolIsReplaced() throws Exception {
+        try (HikariDataSource pool = SharedDb.H2.db().pool(config -> config.setMaximumPoolSize(2))) {
+            Connection driver;
+            try (Connection idle = pool.getConnection()) {
+                driver = idle.unwrap(Connection.class);
+            }
+            DataSource failing = (DataSource) Proxy.newProxyInstance(
+                    DataSource.class.getClassLoader(),
+                    new Class<?>[] {DataSource.class},
+                    (proxy, method, arguments) -> {
+                        if (method.getName().equals("getConnection")) {
+                            throw new IllegalStateException("no tenant; made up by the test");
+                        }
+                        return method.invoke(pool, arguments);
+                    });
+            try (Connections connections = Connections.shared(failing, 5_000)) {
+                assertThatThrownBy(connections::take).hasMessageContaining("no tenant");
+            }
+            assertThat(driver.isClosed()).isFalse();
+            try (Connection same = pool.getConnection()) {
+                assertThat(same.unwrap(Connection.class)).isSameAs(driver);
+            }
+        }
+    }
+
     private static boolean gives(Connections connections) throws SQLException {
         try (Connection given = connections.take();
                 Statement statement = given.createStatement()) {
