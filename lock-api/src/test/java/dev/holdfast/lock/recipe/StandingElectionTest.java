@@ -16,6 +16,7 @@ import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -239,6 +240,23 @@ class StandingElectionTest extends PlannedElection {
 
     @Test
     void close_whileTheLockComes_releasesIt_andNobodyLeads() throws InterruptedException {
+        endWhileTheLockComes(Election::close);
+
+        await(() -> thread() == null);
+        assertThat(lease.closedAt).hasSize(1);
+        assertThat(reported).isEmpty();
+    }
+
+    @Test
+    void suspend_whileTheLockComes_releasesIt_andNobodyLeads() throws InterruptedException {
+        endWhileTheLockComes(Election::suspend);
+
+        assertThat(lease.closedAt).hasSize(1);
+        assertThat(reported).isEmpty();
+    }
+
+    /** The lock's answer is too late for the interrupt that ends the wait. Returns when the call of the end has returned. */
+    private void endWhileTheLockComes(Consumer<Election> end) throws InterruptedException {
         CountDownLatch asked = new CountDownLatch(1);
         CountDownLatch comes = new CountDownLatch(1);
         answers.add(() -> {
@@ -254,15 +272,11 @@ class StandingElectionTest extends PlannedElection {
         });
         Election election = stand(leadership -> {}, leadership -> {});
         asked.await();
-        Thread closing = new Thread(election::close);
-        closing.start();
-        await(() -> standsStill(closing));
+        Thread ending = new Thread(() -> end.accept(election));
+        ending.start();
+        await(() -> standsStill(ending));
         comes.countDown();
-        closing.join();
-
-        await(() -> thread() == null);
-        assertThat(lease.closedAt).hasSize(1);
-        assertThat(reported).isEmpty();
+        ending.join();
     }
 
     @Test

@@ -12,6 +12,7 @@ import dev.holdfast.lock.spring.Locked;
 import dev.holdfast.lock.spring.LockedJob;
 import dev.holdfast.lock.spring.OnBusy;
 import dev.holdfast.lock.testkit.house.House;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -88,6 +89,45 @@ class LifecycleTest {
                     .onElected(leadership -> elected.countDown())
                     .onRevoked(
                             leadership -> freeAtTheEnd.add(client.lock("other").tryLock()))
+                    .start();
+        }
+    }
+
+    /** Otherwise the next leader would begin beside a callback that ignores its interrupt. */
+    @Test
+    void leaderWhoseCallbackStillRunsAtTheEnd_keepsItsLock() {
+        try {
+            runner.withUserConfiguration(LastingLeader.class)
+                    .run(context -> assertThat(LastingLeader.leads.await(20, TimeUnit.SECONDS))
+                            .isTrue());
+            try (LockClient other = LockClient.connect("memory:lifecycle")) {
+                assertThat(other.lock("lasting").tryAcquire()).isEmpty();
+            }
+        } finally {
+            LastingLeader.ends.countDown();
+            MemoryStore.named("lifecycle").expire("lasting");
+        }
+    }
+
+    @Configuration
+    static class LastingLeader {
+        static final CountDownLatch leads = new CountDownLatch(1);
+        static final CountDownLatch ends = new CountDownLatch(1);
+
+        @Bean
+        Election election(LockClient client) {
+            return client.election("lasting")
+                    .stopTime(Duration.ofMillis(100))
+                    .onElected(leadership -> {
+                        leads.countDown();
+                        while (ends.getCount() > 0) {
+                            try {
+                                ends.await();
+                            } catch (InterruptedException ignored) {
+                                // this leader is not as it should be
+                            }
+                        }
+                    })
                     .start();
         }
     }

@@ -18,6 +18,7 @@ import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.util.ReferenceCountUtil;
+import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -25,9 +26,14 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Replies on a real connection, whose thread has no memory for one of them. */
 final class RepliesInOrderTest {
@@ -171,6 +177,32 @@ final class RepliesInOrderTest {
             order.begins(later);
             assertThatCode(() -> order.goesOn(later)).doesNotThrowAnyException();
             assertThatThrownBy(() -> order.goesOn(again)).isInstanceOf(RepliesInOrder.OutOfOrderException.class);
+        }
+    }
+
+    static Stream<Named<Consumer<RepliesInOrder.Script>>> partsOfAReply() {
+        return Stream.of(
+                Named.of("a number", script -> script.set(7)),
+                Named.of("a fraction", script -> script.set(0.5)),
+                Named.of("a text", script -> script.set(ByteBuffer.wrap(new byte[] {'x'}))),
+                Named.of("a line", script -> script.setSingle(ByteBuffer.wrap(new byte[] {'x'}))),
+                Named.of("an error", script -> script.setError(ByteBuffer.wrap(new byte[] {'x'}))),
+                Named.of("a list", script -> script.multi(2)));
+    }
+
+    /** After an Error amid a reply, Lettuce takes what is left of it for the reply to the next command. */
+    @ParameterizedTest
+    @MethodSource("partsOfAReply")
+    void restOfAReply_isNotTheReplyToTheNextCommand(Consumer<RepliesInOrder.Script> rest) {
+        try (StatefulRedisConnection<String, String> connection = client.connect(ExactStringCodec.INSTANCE)) {
+            RepliesInOrder order = new RepliesInOrder(connection);
+            RepliesInOrder.Script half = order.new Script(ExactStringCodec.INSTANCE);
+            RepliesInOrder.Script next = order.new Script(ExactStringCodec.INSTANCE);
+            order.written(half);
+            order.written(next);
+            half.multi(2);
+
+            assertThatThrownBy(() -> rest.accept(next)).isInstanceOf(RepliesInOrder.OutOfOrderException.class);
         }
     }
 }
