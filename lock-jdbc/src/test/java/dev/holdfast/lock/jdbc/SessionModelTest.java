@@ -172,19 +172,25 @@ final class SessionModelTest {
                 };
     }
 
+    private static SessionStatements.Attempt attempt(SessionStatements sql, Connection connection, SessionKey key)
+            throws SQLException {
+        SessionStatements.Attempts attempts = sql.tryLock(connection, List.of(key));
+        return new SessionStatements.Attempt(attempts.tokens().get(0), attempts.session());
+    }
+
     private String answer(SessionStatements sql, String event, Contender asking, SessionKey key) {
         Connection connection = asking.connection;
         try {
             return switch (event) {
-                case "try" -> granted(sql.tryLock(connection, key), asking);
+                case "try" -> granted(attempt(sql, connection, key), asking);
                 case "turn" -> sql.awaitTurn(connection, key, 10, statement -> {}) ? "first" : "over";
                 case "lock" -> granted(sql.awaitLock(connection, key, false, 10, statement -> {}), asking);
                 case "read" -> granted(sql.tryRead(connection, key), asking);
                 case "join" -> granted(sql.joinReaders(connection, key), asking);
                 case "readLock" -> granted(sql.awaitLock(connection, key, true, 10, statement -> {}), asking);
-                case "endRead" -> sql.unlock(connection, key.lock(), true) ? "released" : "notheld";
+                case "endRead" -> sql.unlockRead(connection, key.lock()) ? "released" : "notheld";
                 case "beat" -> sql.heartbeat(connection) == asking.number ? "alive" : "replaced";
-                case "unlock" -> sql.unlock(connection, key.lock(), false) ? "released" : "notheld";
+                case "unlock" -> sql.unlock(connection, List.of(key.lock())).contains(true) ? "released" : "notheld";
                 default -> {
                     sql.unlockIfHeld(connection, key.lock());
                     sql.unlockIfHeld(connection, key.turn());

@@ -195,7 +195,7 @@ final class SessionReadersTest {
 
             Grant more = reader(backend, "prices").acquire();
             assertThat(sql.tryRead(second, key).token()).isPresent();
-            assertThat(sql.unlock(second, key.lock(), true)).isTrue();
+            assertThat(sql.unlockRead(second, key.lock())).isTrue();
             release(backend, read);
             release(backend, more);
             assertNothingLeft("prices");

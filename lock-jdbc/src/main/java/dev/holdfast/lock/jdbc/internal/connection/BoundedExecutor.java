@@ -12,6 +12,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.RejectedExecutionException;
@@ -141,7 +142,7 @@ public final class BoundedExecutor implements AutoCloseable {
     }
 
     /** Runs the call on the executor and waits uninterruptibly; restores the interrupt flag before returning. */
-    public static <T> T await(ExecutorService executor, long timeoutMillis, SqlCall<T> call) throws SQLException {
+    public static <T> T await(Executor executor, long timeoutMillis, SqlCall<T> call) throws SQLException {
         FutureTask<T> task = new FutureTask<>(call::run);
         long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
         boolean interrupted = false;
@@ -168,7 +169,8 @@ public final class BoundedExecutor implements AutoCloseable {
         }
     }
 
-    private static SQLException rethrown(@Nullable Throwable cause) {
+    /** The failure of a task, as what it is, or within an {@link SQLException}. */
+    public static SQLException rethrown(@Nullable Throwable cause) {
         if (cause instanceof RuntimeException e) {
             throw e;
         }

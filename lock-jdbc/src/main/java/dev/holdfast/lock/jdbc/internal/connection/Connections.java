@@ -120,6 +120,14 @@ public final class Connections implements AutoCloseable {
         return state != null && state.getIdleConnections() > 0;
     }
 
+    /**
+     * Whether a statement on one of its connections may run on this thread. Other data sources may relate it to the thread's own
+     * transaction. An interrupt closes the socket that a virtual thread reads.
+     */
+    public boolean runsHere() {
+        return pool != null && pool == dataSource && !isVirtual(Thread.currentThread());
+    }
+
     /** Compares the thread group, which all virtual threads share; {@code Thread.isVirtual} requires Java 21. */
     private static boolean isVirtual(Thread thread) {
         ThreadGroup group = thread.getThreadGroup();

@@ -39,7 +39,7 @@ final class MariaDbSessionStatements extends SessionStatements {
 
     @Override
     protected String tryLock() {
-        return "SELECT IF(GET_LOCK(?, 0) = 1, " + next + ", NULL), " + SESSION;
+        return "IF(GET_LOCK(?, 0) = 1, " + next + ", NULL)";
     }
 
     @Override
@@ -55,7 +55,7 @@ final class MariaDbSessionStatements extends SessionStatements {
 
     @Override
     protected String unlock() {
-        return "SELECT RELEASE_LOCK(?) = 1";
+        return "RELEASE_LOCK(?) = 1";
     }
 
     @Override
@@ -64,8 +64,8 @@ final class MariaDbSessionStatements extends SessionStatements {
     }
 
     @Override
-    protected String heartbeat() {
-        return "SELECT " + SESSION;
+    protected String session() {
+        return SESSION;
     }
 
     @Override

@@ -65,8 +65,7 @@ final class PostgresSessionStatements extends SessionStatements {
 
     @Override
     protected String tryLock() {
-        return "SELECT CASE WHEN pg_catalog.pg_try_advisory_lock(CAST(? AS bigint)) THEN " + next
-                + " END, pg_catalog.pg_backend_pid()";
+        return "CASE WHEN pg_catalog.pg_try_advisory_lock(CAST(? AS bigint)) THEN " + next + " END";
     }
 
     @Override
@@ -104,7 +103,7 @@ final class PostgresSessionStatements extends SessionStatements {
 
     @Override
     protected String unlock() {
-        return "SELECT pg_catalog.pg_advisory_unlock(CAST(? AS bigint))";
+        return "pg_catalog.pg_advisory_unlock(CAST(? AS bigint))";
     }
 
     @Override
@@ -121,8 +120,8 @@ final class PostgresSessionStatements extends SessionStatements {
     }
 
     @Override
-    protected String heartbeat() {
-        return "SELECT pg_catalog.pg_backend_pid()";
+    protected String session() {
+        return "pg_catalog.pg_backend_pid()";
     }
 
     @Override

@@ -5,15 +5,19 @@ import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
 import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
 import dev.holdfast.lock.jdbc.internal.sql.SessionKey;
 import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,18 +29,20 @@ import org.jspecify.annotations.Nullable;
  * <p>While it holds locks, a statement has as long as their lease before the session counts as lost. A shorter limit would lose
  * them all because of one slow answer; and after that time their claims have ended in any case. Thread-safe.
  */
-final class HoldingSession {
+final class HoldingSession implements SessionRequests.Sender {
     private static final long BETWEEN_LOOKS_NANOS = 1_000_000;
 
     private final LockSession session;
+    private final SessionRequests requests;
     private final Consumer<HoldingSession> onEnd;
     private final ReentrantLock turn = new ReentrantLock();
     private final ConcurrentHashMap<Long, HeldName> held = new ConcurrentHashMap<>();
     private volatile long answeredNanos = System.nanoTime();
     private final AtomicReference<@Nullable String> ended = new AtomicReference<>();
 
-    HoldingSession(LockSession session, Consumer<HoldingSession> onEnd) {
+    HoldingSession(LockSession session, Executor executor, Consumer<HoldingSession> onEnd) {
         this.session = session;
+        this.requests = new SessionRequests(executor, this);
         this.onEnd = onEnd;
     }
 
@@ -79,39 +85,104 @@ final class HoldingSession {
         return turn.isLocked();
     }
 
-    /** The token if the lock was free, or has readers whom this one may join. */
-    OptionalLong tryLock(SessionAcquisition acquisition, long leaseMillis, long deadlineNanos) throws SQLException {
-        enter(deadlineNanos);
-        HeldName name = held.get(acquisition.key().lock());
-        if (name != null && !name.admits(acquisition) && ended() == null) {
-            turn.unlock(); // nothing is sent, so no answer confirms the session
-            return OptionalLong.empty();
-        }
-        return inTurn(deadlineNanos, () -> undo(acquisition), () -> {
-            session.outlast(leaseMillis);
-            OptionalLong token = draw(acquisition, name != null);
-            if (token.isPresent()) {
-                hold(acquisition);
-            }
-            return token;
-        });
+    /**
+     * Requests a lock. The answer is the token if the lock was free, or has readers of this session whom this one may join.
+     *
+     * @param here whether the calling thread may use the connection
+     */
+    void lock(SessionRequest<OptionalLong> request, boolean here) {
+        requests.lock(request, here);
     }
 
-    private OptionalLong draw(SessionAcquisition acquisition, boolean joins) throws SQLException {
-        SessionKey key = acquisition.key();
-        if (joins) {
-            return session.joinReaders(key);
+    /** Requests a release. The answer is whether the session had the lock, which it keeps while other readers have it. */
+    void unlock(SessionRequest<Boolean> request, boolean here) {
+        requests.unlock(request, here);
+    }
+
+    @Override
+    public boolean enterAlone(SessionRequest<?> request) {
+        HeldName name = held.get(request.key().lock());
+        return (name == null || !name.isKeptWithout(request.acquisition()))
+                && !othersDepend(List.of(request))
+                && turn.tryLock();
+    }
+
+    @Override
+    public void leave() {
+        turn.unlock();
+    }
+
+    /** Whether the session has locks that the requests are not about. */
+    private boolean othersDepend(List<? extends SessionRequest<?>> requests) {
+        Set<Long> keys = requests.stream().map(each -> each.key().lock()).collect(Collectors.toSet());
+        return !keys.containsAll(held.keySet());
+    }
+
+    @Override
+    public void sendLocks(List<SessionRequest<OptionalLong>> wanted) {
+        turn.lock();
+        try {
+            Map<Long, SessionRequest<OptionalLong>> together = new LinkedHashMap<>();
+            for (SessionRequest<OptionalLong> each : wanted) {
+                HeldName name = held.get(each.key().lock());
+                if (name != null && !name.admits(each.acquisition()) && ended() == null) {
+                    each.answered(OptionalLong.empty()); // nothing is sent, so no answer confirms the session
+                } else if (each.acquisition().reads()) {
+                    send(List.of(each), () -> List.of(read(each, name != null)));
+                } else if (together.putIfAbsent(each.key().lock(), each) != null) {
+                    each.answered(OptionalLong.empty()); // busy, or free again by the time of its next attempt
+                }
+            }
+            sendTogether(List.copyOf(together.values()));
+        } finally {
+            turn.unlock();
         }
-        return acquisition.reads() ? session.tryRead(key) : session.tryLock(key);
+    }
+
+    private void sendTogether(List<SessionRequest<OptionalLong>> wanted) {
+        if (!wanted.isEmpty()) {
+            List<SessionKey> keys = wanted.stream().map(SessionRequest::key).toList();
+            send(wanted, () -> session.tryLock(keys));
+        }
+    }
+
+    private void send(List<SessionRequest<OptionalLong>> wanted, Statement<List<OptionalLong>> statement) {
+        try {
+            List<OptionalLong> tokens = ask(wanted, () -> undo(wanted), () -> {
+                for (SessionRequest<OptionalLong> each : wanted) {
+                    session.outlast(each.leaseMillis());
+                }
+                return statement.run();
+            });
+            for (int i = 0; i < wanted.size(); i++) {
+                if (tokens.get(i).isPresent()) {
+                    hold(wanted.get(i).acquisition());
+                }
+                wanted.get(i).answered(tokens.get(i));
+            }
+        } catch (SQLException | RuntimeException e) {
+            if (wanted.size() > 1 && ended() == null) {
+                wanted.forEach(
+                        each -> sendTogether(List.of(each))); // what one may not do must not cost the others theirs
+            } else {
+                wanted.forEach(each -> each.failed(e));
+            }
+        }
+    }
+
+    private OptionalLong read(SessionRequest<OptionalLong> request, boolean joins) throws SQLException {
+        return joins ? session.joinReaders(request.key()) : session.tryRead(request.key());
     }
 
     /** Releases what an attempt that failed may have acquired: not the lock that earlier readers have. */
-    private void undo(SessionAcquisition acquisition) throws SQLException {
-        if (!held.containsKey(acquisition.key().lock())) {
-            session.unlockIfHeld(acquisition.key().lock());
-        }
-        if (acquisition.reads()) {
-            session.unlockIfHeld(acquisition.key().turn());
+    private void undo(List<SessionRequest<OptionalLong>> wanted) throws SQLException {
+        for (SessionRequest<OptionalLong> each : wanted) {
+            if (!held.containsKey(each.key().lock())) {
+                session.unlockIfHeld(each.key().lock());
+            }
+            if (each.acquisition().reads()) {
+                session.unlockIfHeld(each.key().turn());
+            }
         }
     }
 
@@ -132,30 +203,63 @@ final class HoldingSession {
         answeredNanos = System.nanoTime();
     }
 
-    /** Whether the session had the lock. It keeps the lock while other readers have it. */
-    boolean unlock(SessionAcquisition acquisition, long deadlineNanos) throws SQLException {
-        enter(deadlineNanos);
-        return inTurn(deadlineNanos, () -> {}, () -> {
-            HeldName name = held.get(acquisition.key().lock());
-            if (name == null || !name.isKeptWithout(acquisition)) {
-                return end(name, acquisition);
+    @Override
+    public void sendUnlocks(List<SessionRequest<Boolean>> released) {
+        turn.lock();
+        try {
+            List<SessionRequest<Boolean>> together = new ArrayList<>();
+            for (SessionRequest<Boolean> each : released) {
+                HeldName name = held.get(each.key().lock());
+                if (each.acquisition().reads()) {
+                    sendUnlock(List.of(each), () -> List.of(unread(name, each)));
+                } else {
+                    together.add(each);
+                }
             }
-            session.heartbeat();
-            name.holders.remove(acquisition);
-            return true;
-        });
+            if (!together.isEmpty()) {
+                sendUnlock(together, () -> unlock(together));
+            }
+        } finally {
+            turn.unlock();
+        }
     }
 
-    private boolean end(@Nullable HeldName name, SessionAcquisition acquisition) throws SQLException {
-        long key = acquisition.key().lock();
+    /** If it fails, each of them is released anew: the server may have released it. */
+    private void sendUnlock(List<SessionRequest<Boolean>> released, Statement<List<Boolean>> statement) {
+        try {
+            List<Boolean> had = ask(released, () -> {}, statement);
+            for (int i = 0; i < released.size(); i++) {
+                released.get(i).answered(had.get(i));
+            }
+        } catch (SQLException | RuntimeException e) {
+            released.forEach(each -> each.failed(e));
+        }
+    }
+
+    private List<Boolean> unlock(List<SessionRequest<Boolean>> released) throws SQLException {
+        List<Boolean> had =
+                session.unlock(released.stream().map(each -> each.key().lock()).toList());
+        if (had.contains(false)) {
+            session.heartbeat(); // another session's answer confirms nothing
+        }
+        released.forEach(each -> held.remove(each.key().lock()));
+        return had;
+    }
+
+    private boolean unread(@Nullable HeldName name, SessionRequest<Boolean> request) throws SQLException {
+        if (name != null && name.isKeptWithout(request.acquisition())) {
+            session.heartbeat();
+            name.holders.remove(request.acquisition());
+            return true;
+        }
         if (name != null) {
             name.ending = true; // if the statement fails, the server may not have the lock any more
         }
-        boolean had = session.unlock(key, acquisition.reads());
+        boolean had = session.unlockRead(request.key().lock());
         if (!had) {
             session.heartbeat(); // another session's answer confirms nothing
         }
-        held.remove(key);
+        held.remove(request.key().lock());
         return had;
     }
 
@@ -174,14 +278,33 @@ final class HoldingSession {
             }
             LockSupport.parkNanos(BETWEEN_LOOKS_NANOS);
         }
-        inTurn(deadlineNanos, () -> {}, () -> {
-            session.heartbeat();
-            return true;
-        });
+        try {
+            ask(deadlineNanos, true, () -> {}, () -> {
+                session.heartbeat();
+                return true;
+            });
+        } finally {
+            turn.unlock();
+        }
     }
 
-    /** Runs it in this thread's turn, and ends that. */
-    private <T> T inTurn(long deadlineNanos, Undo undo, Statement<T> statement) throws SQLException {
+    private <T> T ask(List<? extends SessionRequest<?>> requests, Undo undo, Statement<T> statement)
+            throws SQLException {
+        long deadlineNanos = requests.get(0).deadlineNanos();
+        for (SessionRequest<?> each : requests) {
+            if (each.deadlineNanos() - deadlineNanos > 0) {
+                deadlineNanos = each.deadlineNanos();
+            }
+        }
+        return ask(deadlineNanos, othersDepend(requests), undo, statement);
+    }
+
+    /**
+     * Runs it in this thread's turn.
+     *
+     * @param othersDepend whether other locks end with the session if the statement takes too long
+     */
+    private <T> T ask(long deadlineNanos, boolean othersDepend, Undo undo, Statement<T> statement) throws SQLException {
         try {
             String reason = ended();
             if (reason != null) {
@@ -189,7 +312,7 @@ final class HoldingSession {
             }
             long leftMillis = TransactionRunner.millisLeft(deadlineNanos);
             session.limit((int) Math.min(
-                    Integer.MAX_VALUE, held.isEmpty() ? leftMillis : Math.max(leftMillis, session.patienceMillis())));
+                    Integer.MAX_VALUE, othersDepend ? Math.max(leftMillis, session.patienceMillis()) : leftMillis));
             long sentNanos = System.nanoTime();
             T answer = statement.run();
             answeredNanos = sentNanos;
@@ -197,8 +320,9 @@ final class HoldingSession {
         } catch (SQLException | RuntimeException e) {
             endUnlessAlive(e, undo);
             throw e;
-        } finally {
-            turn.unlock();
+        } catch (Error e) {
+            end("a statement of it was cut short: " + e); // whose answer is not known, and may come later
+            throw e;
         }
     }
 
@@ -221,18 +345,6 @@ final class HoldingSession {
             }
         } catch (SQLException | RuntimeException e) {
             end("its session has ended: " + failure.getMessage());
-        }
-    }
-
-    private void enter(long deadlineNanos) throws SQLException {
-        boolean entered = false;
-        try {
-            entered = turn.tryLock(Math.max(0, deadlineNanos - System.nanoTime()), TimeUnit.NANOSECONDS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
-        if (!entered) {
-            throw unanswered();
         }
     }
 
@@ -269,25 +381,5 @@ final class HoldingSession {
     @FunctionalInterface
     private interface Undo {
         void run() throws SQLException;
-    }
-
-    /** A lock that the session has, for one acquisition or for readers. */
-    private static final class HeldName {
-        final boolean reads;
-        final Set<SessionAcquisition> holders = ConcurrentHashMap.newKeySet();
-        /** Whether its release has been sent. From then on no reader may join. */
-        volatile boolean ending;
-
-        HeldName(boolean reads) {
-            this.reads = reads;
-        }
-
-        boolean admits(SessionAcquisition acquisition) {
-            return reads && acquisition.reads() && !ending;
-        }
-
-        boolean isKeptWithout(SessionAcquisition acquisition) {
-            return holders.stream().anyMatch(other -> other != acquisition);
-        }
     }
 }

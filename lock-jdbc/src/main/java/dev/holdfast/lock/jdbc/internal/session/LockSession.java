@@ -12,6 +12,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
@@ -128,12 +129,14 @@ final class LockSession {
         }
     }
 
-    /** The token if the lock was free. */
-    OptionalLong tryLock(SessionKey key) throws SQLException {
-        return sameSession(sql.tryLock(connection, key));
+    /** The token of each lock that was free. */
+    List<OptionalLong> tryLock(List<SessionKey> keys) throws SQLException {
+        SessionStatements.Attempts attempts = sql.tryLock(connection, keys);
+        requireSession(attempts.session());
+        return attempts.tokens();
     }
 
-    /** The same for a reader, who does not go before the one that has the turn. */
+    /** The token if the lock was free for a reader, who does not go before the one that has the turn. */
     OptionalLong tryRead(SessionKey key) throws SQLException {
         return sameSession(sql.tryRead(connection, key));
     }
@@ -162,8 +165,13 @@ final class LockSession {
         sql.unlockIfHeld(connection, key);
     }
 
-    boolean unlock(long key, boolean reads) throws SQLException {
-        return sql.unlock(connection, key, reads);
+    /** Whether the session had each lock. */
+    List<Boolean> unlock(List<Long> keys) throws SQLException {
+        return sql.unlock(connection, keys);
+    }
+
+    boolean unlockRead(long key) throws SQLException {
+        return sql.unlockRead(connection, key);
     }
 
     /** One round trip, which restarts the server's time-out for silent sessions. */

@@ -1,6 +1,8 @@
 package dev.holdfast.lock.jdbc.internal.session;
 
 import dev.holdfast.lock.Demand;
+import dev.holdfast.lock.jdbc.internal.connection.BoundedExecutor;
+import dev.holdfast.lock.jdbc.internal.connection.TransactionRunner;
 import dev.holdfast.lock.jdbc.internal.rowlock.RowTicket;
 import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
 import dev.holdfast.lock.jdbc.internal.sql.SessionKey;
@@ -9,14 +11,13 @@ import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.Identity;
-import dev.holdfast.lock.spi.support.Answers;
 import java.sql.SQLException;
+import java.sql.SQLTransientConnectionException;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,13 +27,7 @@ import org.jspecify.annotations.Nullable;
  * the server keeps a silent session for longer than a lease. The token is drawn by the statement that acquires the lock,
  * or by the one by which a reader joins those of its session.
  *
- * <p><b>Waiting.</b> Of the clients that wait for a name, the first in line has the name's turn, which is a lock as well. It
- * waits for the lock itself, in short statements; it keeps the turn between them, and so its place. The others wait for the turn.
- * A reader takes the turn as a writer does, and does not pass its holder: readers that keep coming do not keep a writer out.
- * Their statements last longer the longer they wait, since each one starts at the end of the line. No statement lasts for
- * more than {@value #MAX_SLICE_SECONDS} s, because PostgreSQL's vacuum cannot remove what a waiting statement might see.
- *
- * <p>While it waits, its session belongs to the thread that waits. Thread-safe.
+ * <p>{@link SessionWait} waits for a lock that is not free. Thread-safe.
  */
 final class SessionAcquisition {
     private enum State {
@@ -42,13 +37,8 @@ final class SessionAcquisition {
         ENDED
     }
 
-    static final int MAX_SLICE_SECONDS = 45;
-
     /** TCP's keep-alive on Linux waits for 32,767 s at most, after which a session might end before its claims. */
     private static final long MAX_LEASE_MILLIS = TimeUnit.HOURS.toMillis(9);
-
-    private static final int SLICE_SECONDS = 10;
-    private static final long CANCEL_AGAIN_MILLIS = 50;
 
     private final SessionLocks locks;
     private final AcquisitionId acquisition;
@@ -58,7 +48,10 @@ final class SessionAcquisition {
     private volatile State state = State.NEW;
     private volatile @Nullable HoldingSession session;
     private volatile boolean ended;
-    private volatile CompletableFuture<Boolean> waited = CompletableFuture.completedFuture(true);
+    private volatile @Nullable SessionWait wait;
+    /** A request whose caller has left before its answer, which later requests wait for. */
+    private volatile CompletableFuture<Boolean> late = CompletableFuture.completedFuture(true);
+
     private volatile long leaseMillis;
     private volatile long token;
     private volatile long sinceNanos;
@@ -85,7 +78,7 @@ final class SessionAcquisition {
      * begun after the caller has left: it may have abandoned before it could find this hold.
      */
     @Nullable AcquireResult tryAcquire(AcquireRequest request, long leavesNanos, long deadlineNanos) throws SQLException {
-        enter(deadlineNanos);
+        enter(leavesNanos);
         try {
             return switch (state) {
                 case ENDED -> null;
@@ -94,30 +87,27 @@ final class SessionAcquisition {
                     if (System.nanoTime() - leavesNanos >= 0) {
                         throw new SQLException("the attempt was abandoned", "08000");
                     }
-                    yield begin(request, deadlineNanos);
+                    yield begin(request, leavesNanos, deadlineNanos);
                 }
-                case HELD -> confirm(request, deadlineNanos);
+                case HELD -> confirm(leavesNanos, deadlineNanos);
             };
         } finally {
-            if (state == State.NEW) {
+            if (state == State.NEW && late.isDone()) {
                 state = State.ENDED;
             }
-            if (isGivenUp() && state == State.HELD) {
-                freeAfterAll(); // the caller that gave it up may not have waited for this
-            }
-            leave();
+            leave(); // an abandonment waits for this, and then releases what was acquired
         }
     }
 
-    private void enter(long deadlineNanos) throws SQLException {
-        boolean entered = false;
-        try {
-            entered = turn.tryLock(Math.max(0, deadlineNanos - System.nanoTime()), TimeUnit.NANOSECONDS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
-        if (!entered) {
-            throw new SQLException("an earlier request for the same lock has not been answered yet", "08000");
+    private void enter(long untilNanos) throws SQLException {
+        while (true) {
+            if (!Uninterrupted.await(late, untilNanos) || !Uninterrupted.lock(turn, untilNanos)) {
+                throw new SQLException("an earlier request for the same lock has not been answered yet", "08000");
+            }
+            if (late.isDone()) {
+                return;
+            }
+            turn.unlock();
         }
     }
 
@@ -128,10 +118,10 @@ final class SessionAcquisition {
         turn.unlock();
     }
 
-    private AcquireResult begin(AcquireRequest request, long deadlineNanos) throws SQLException {
+    private AcquireResult begin(AcquireRequest request, long leavesNanos, long deadlineNanos) throws SQLException {
         leaseMillis = Math.min(request.leaseMillis(), MAX_LEASE_MILLIS);
         identity = request.identity();
-        if (tryOnce(true, deadlineNanos)) {
+        if (tryOnce(true, leavesNanos, deadlineNanos)) {
             return granted();
         }
         if (request.waitMillis() > 0 && !isGivenUp() && locks.sessions().mayWait()) {
@@ -142,18 +132,26 @@ final class SessionAcquisition {
     }
 
     private void startWait() {
+        SessionWait next = new SessionWait(locks, key, reads(), leaseMillis, this::isGivenUp);
+        next.start(this::waitEnded, ticket::call);
+        wait = next;
         state = State.WAITING;
-        waited = new CompletableFuture<>();
-        boolean started = false;
+    }
+
+    private void waitEnded(@Nullable HoldingSession holding, long drawn) {
+        turn.lock();
         try {
-            locks.executor().execute(this::await);
-            started = true;
-        } finally {
-            if (!started) { // there is no memory for a thread: an abandonment must not wait for the end of this wait
-                state = State.NEW;
-                waited.complete(false);
-                locks.sessions().drop(null);
+            if (holding == null) {
+                state = State.ENDED;
+                return;
             }
+            holding.add(this);
+            hold(holding, drawn);
+            if (isGivenUp()) {
+                freeAfterAll();
+            }
+        } finally {
+            leave();
         }
     }
 
@@ -162,29 +160,71 @@ final class SessionAcquisition {
      *
      * @param again whether to try on a new one if the session was found to have ended while it was idle
      */
-    private boolean tryOnce(boolean again, long deadlineNanos) throws SQLException {
-        HoldingSession shared = locks.sessions().enter(leaseMillis, deadlineNanos);
+    private boolean tryOnce(boolean again, long leavesNanos, long deadlineNanos) throws SQLException {
+        HoldingSession shared = locks.sessions().enter(leaseMillis, leavesNanos, deadlineNanos);
         boolean used = !shared.holdsNothing();
-        OptionalLong drawn;
+        SessionRequest<OptionalLong> request = new SessionRequest<>(this, leaseMillis, deadlineNanos);
         try {
-            drawn = shared.tryLock(this, leaseMillis, deadlineNanos);
-            if (drawn.isPresent()) {
-                hold(shared, drawn.getAsLong());
-            }
+            shared.lock(request, mayRunHere(leavesNanos));
+            settle(shared, answer(request, leavesNanos, token -> settle(shared, token)));
         } catch (SQLException e) {
-            if (again && !used && shared.ended() != null && !JdbcFailure.isTimeOut(e)) {
-                return tryOnce(false, deadlineNanos);
+            if (again
+                    && !used
+                    && shared.ended() != null
+                    && !JdbcFailure.isTimeOut(e)
+                    && leavesNanos - System.nanoTime() > 0) {
+                return tryOnce(false, leavesNanos, deadlineNanos);
             }
             throw e;
         } finally {
             locks.sessions().leave();
         }
         String reason = shared.ended();
-        if (drawn.isPresent() && reason != null) {
-            state = State.ENDED;
+        if (state == State.ENDED && reason != null) {
             throw new SQLException(reason, "08003");
         }
-        return drawn.isPresent();
+        return state == State.HELD;
+    }
+
+    /** Whether this thread can await the end of a statement that is not to end before its usual time. */
+    private boolean mayRunHere(long leavesNanos) {
+        long leftNanos = leavesNanos - System.nanoTime();
+        return leftNanos >= TimeUnit.MILLISECONDS.toNanos(BoundedExecutor.MIN_STATEMENT_MILLIS) && locks.runsHere();
+    }
+
+    /**
+     * Awaits the answer. If this thread leaves before it, later requests for this acquisition wait for it.
+     *
+     * @param whenLate what to do with an answer that comes later; null stands for a failure
+     */
+    private <T> T answer(SessionRequest<T> request, long leavesNanos, Consumer<@Nullable T> whenLate)
+            throws SQLException {
+        if (request.await(leavesNanos)) {
+            return request.answer();
+        }
+        if (!request.giveUp()) {
+            CompletableFuture<Boolean> settled = new CompletableFuture<>();
+            late = settled;
+            request.whenAnswered((answer, failure) -> {
+                turn.lock();
+                try {
+                    whenLate.accept(answer);
+                } finally {
+                    leave();
+                    settled.complete(true);
+                }
+            });
+        }
+        throw new SQLTransientConnectionException("no answer in time", "08000");
+    }
+
+    /** Notes the answer to an attempt on the shared session. */
+    private void settle(HoldingSession shared, @Nullable OptionalLong drawn) {
+        if (drawn != null && drawn.isPresent() && shared.ended() == null) {
+            hold(shared, drawn.getAsLong());
+        } else {
+            state = State.ENDED;
+        }
     }
 
     private void hold(HoldingSession holding, long drawn) {
@@ -195,10 +235,13 @@ final class SessionAcquisition {
     }
 
     /** The lock was acquired before this attempt, and what the server promised then has begun to run out. */
-    private @Nullable AcquireResult confirm(AcquireRequest request, long deadlineNanos) throws SQLException {
+    private @Nullable AcquireResult confirm(long leavesNanos, long deadlineNanos) throws SQLException {
         HoldingSession mine = current();
         try {
-            mine.beat(deadlineNanos);
+            BoundedExecutor.await(locks.executor(), TransactionRunner.millisLeft(leavesNanos), () -> {
+                mine.beat(deadlineNanos);
+                return true;
+            });
         } catch (SQLException e) {
             if (mine.ended() == null) {
                 throw e;
@@ -211,64 +254,6 @@ final class SessionAcquisition {
 
     private AcquireResult granted() {
         return new AcquireResult.Granted(new Grant(acquisition, token, leaseMillis, null));
-    }
-
-    // The wait
-
-    private void await() {
-        HoldingSession mine = null;
-        long drawn = 0;
-        boolean broken = false;
-        try {
-            mine = locks.sessions().toWait(leaseMillis, locks.deadline());
-            session = mine;
-            mine.session().outlast(leaseMillis);
-            drawn = awaitToken(mine.session());
-            if (isGivenUp()) {
-                drawn = 0;
-                mine.session().giveUp(key);
-            }
-        } catch (SQLException | RuntimeException e) {
-            broken = true; // whatever a driver throws: an abandonment waits for the end of this wait
-        }
-        turn.lock();
-        try {
-            if (drawn > 0 && mine != null) {
-                mine.add(this);
-                hold(mine, drawn);
-                if (isGivenUp()) {
-                    freeAfterAll();
-                }
-            } else {
-                session = null;
-                state = State.ENDED;
-            }
-        } finally {
-            leave();
-        }
-        if (drawn == 0 && mine != null && !broken) {
-            locks.sessions().back(mine);
-        } else if (drawn == 0) {
-            if (broken) {
-                locks.sessions().pollForNow();
-            }
-            locks.sessions().drop(mine);
-        }
-        waited.complete(true);
-        ticket.call();
-    }
-
-    private long awaitToken(LockSession waiting) throws SQLException {
-        boolean first = false;
-        long drawn = 0;
-        for (int slice = 1; drawn == 0 && !isGivenUp(); slice++) {
-            if (first) {
-                drawn = waiting.awaitLock(key, reads(), SLICE_SECONDS);
-            } else {
-                first = waiting.awaitTurn(key, Math.min(slice * SLICE_SECONDS, MAX_SLICE_SECONDS));
-            }
-        }
-        return drawn;
     }
 
     // While it is held
@@ -355,11 +340,19 @@ final class SessionAcquisition {
         }
     }
 
-    private boolean free(long deadlineNanos) throws SQLException {
+    private boolean free(long leavesNanos) throws SQLException {
         HoldingSession mine = current();
+        long leastNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(BoundedExecutor.MIN_STATEMENT_MILLIS);
+        SessionRequest<Boolean> request =
+                new SessionRequest<>(this, leaseMillis, leavesNanos - leastNanos > 0 ? leavesNanos : leastNanos);
         boolean had;
         try {
-            had = mine.unlock(this, deadlineNanos);
+            mine.unlock(request, mayRunHere(leavesNanos));
+            had = answer(request, leavesNanos, answer -> {
+                if (answer != null) {
+                    freed(mine);
+                }
+            });
         } catch (SQLException e) {
             if (mine.ended() == null) {
                 throw e;
@@ -370,11 +363,15 @@ final class SessionAcquisition {
             }
             return false;
         }
+        freed(mine);
+        return had;
+    }
+
+    private void freed(HoldingSession mine) {
         state = State.ENDED;
         session = null;
         locks.sessions().back(mine);
         locks.forgetRow(this);
-        return had;
     }
 
     private void freeAfterAll() {
@@ -399,7 +396,10 @@ final class SessionAcquisition {
     /** Ends whatever it is at. */
     void abandon(long deadlineNanos) throws SQLException {
         ended = true;
-        awaitEndOfWait(deadlineNanos);
+        SessionWait begun = wait;
+        if (begun != null) {
+            begun.end(deadlineNanos);
+        }
         enter(deadlineNanos);
         try {
             if (state == State.HELD) {
@@ -408,27 +408,6 @@ final class SessionAcquisition {
             state = state == State.WAITING ? state : State.ENDED;
         } finally {
             leave();
-        }
-    }
-
-    private void awaitEndOfWait(long deadlineNanos) throws SQLException {
-        while (!waited.isDone()) {
-            HoldingSession mine = session;
-            if (mine != null) {
-                mine.session().cancelWait();
-            }
-            try {
-                Answers.get(waited, CANCEL_AGAIN_MILLIS, TimeUnit.MILLISECONDS);
-            } catch (TimeoutException e) {
-                if (System.nanoTime() - deadlineNanos > 0) {
-                    throw new SQLException("the wait has not ended yet", "08000", e);
-                }
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                throw new SQLException("interrupted before the wait had ended", "08000", e);
-            } catch (ExecutionException e) {
-                throw new SQLException("the wait has not ended yet", "08000", e);
-            }
         }
     }
 

@@ -107,14 +107,14 @@ public final class SessionLockBackend implements LockBackend {
     public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
         long deadlineNanos = deadline(Math.max(BoundedExecutor.MIN_STATEMENT_MILLIS, request.timeoutMillis()));
         long leavesNanos = deadline(request.timeoutMillis());
-        return call("attempt", request.timeoutMillis(), () -> {
+        return onThisThread("attempt", () -> {
             while (true) {
                 SessionAcquisition acquisition = locks.acquisitionFor(request.acquisition());
                 AcquireResult answer = acquisition.tryAcquire(database.storable(request), leavesNanos, deadlineNanos);
                 if (answer != null) {
                     return answer;
                 }
-                if (acquisition.isAbandoned() || System.nanoTime() - deadlineNanos > 0) {
+                if (acquisition.isAbandoned() || System.nanoTime() - leavesNanos > 0) {
                     throw new SQLException("the attempt was abandoned", "08000");
                 }
             }
@@ -128,7 +128,7 @@ public final class SessionLockBackend implements LockBackend {
 
     @Override
     public CompletionStage<Void> abandon(AcquisitionId id, long timeoutMillis) {
-        CompletionStage<Boolean> done = call("abandonment", timeoutMillis, () -> {
+        CompletionStage<Boolean> done = onOurThread("abandonment", timeoutMillis, () -> {
             locks.abandon(id.owner(), deadline(timeoutMillis));
             return true;
         });
@@ -184,7 +184,7 @@ public final class SessionLockBackend implements LockBackend {
 
     @Override
     public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
-        return call("release of token " + grant.token(), timeoutMillis, () -> {
+        return onThisThread("release of token " + grant.token(), () -> {
             SessionAcquisition acquisition =
                     locks.acquisition(grant.acquisition().owner());
             boolean held = acquisition != null && acquisition.release(grant, deadline(timeoutMillis));
@@ -229,13 +229,17 @@ public final class SessionLockBackend implements LockBackend {
         return System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
     }
 
-    private <T> CompletionStage<T> call(String operation, long timeoutMillis, BoundedExecutor.SqlCall<T> call) {
+    private <T> CompletionStage<T> onThisThread(String operation, BoundedExecutor.SqlCall<T> call) {
         return database.failures()
                 .call(
                         operation,
                         () -> database.noted(() -> {
                             database.connections().requireOpen();
-                            return BoundedExecutor.await(executor, timeoutMillis, call);
+                            return call.run();
                         }));
+    }
+
+    private <T> CompletionStage<T> onOurThread(String operation, long timeoutMillis, BoundedExecutor.SqlCall<T> call) {
+        return onThisThread(operation, () -> BoundedExecutor.await(executor, timeoutMillis, call));
     }
 }

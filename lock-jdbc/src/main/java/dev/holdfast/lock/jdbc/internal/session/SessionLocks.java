@@ -2,6 +2,7 @@ package dev.holdfast.lock.jdbc.internal.session;
 
 import dev.holdfast.lock.LockListing;
 import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.jdbc.internal.connection.Connections;
 import dev.holdfast.lock.jdbc.internal.connection.Database;
 import dev.holdfast.lock.jdbc.internal.sql.SessionKey;
 import dev.holdfast.lock.jdbc.internal.sql.SessionStatements;
@@ -36,6 +37,7 @@ final class SessionLocks implements AutoCloseable {
     private static final long ABANDONED_SECONDS = 60;
 
     private final String place;
+    private final Connections connections;
     private final ExecutorService executor;
     private final SessionPool sessions;
     private final HolderRows rows;
@@ -55,9 +57,11 @@ final class SessionLocks implements AutoCloseable {
             ExecutorService executor,
             long timeoutMillis) {
         this.place = place;
+        this.connections = database.connections();
         this.executor = executor;
         this.timeoutMillis = timeoutMillis;
-        this.sessions = new SessionPool(database.connections(), database.dialect(), sql, waiters, this::ended);
+        this.sessions =
+                new SessionPool(database.connections(), database.dialect(), sql, waiters, executor, this::ended);
         this.rows = new HolderRows(database, sql, timeoutMillis);
     }
 
@@ -67,6 +71,11 @@ final class SessionLocks implements AutoCloseable {
 
     ExecutorService executor() {
         return executor;
+    }
+
+    /** Whether a statement of a session may run on this thread. */
+    boolean runsHere() {
+        return connections.runsHere();
     }
 
     HolderRows rows() {

@@ -1,6 +1,8 @@
 package dev.holdfast.lock.jdbc.internal.session;
 
+import dev.holdfast.lock.jdbc.internal.connection.BoundedExecutor;
 import dev.holdfast.lock.jdbc.internal.connection.Connections;
+import dev.holdfast.lock.jdbc.internal.connection.TransactionRunner;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialect;
 import dev.holdfast.lock.jdbc.internal.sql.SessionStatements;
 import java.sql.SQLException;
@@ -31,6 +33,7 @@ final class SessionPool {
     private final Connections connections;
     private final DatabaseDialect dialect;
     private final SessionStatements sql;
+    private final Executor executor;
     private final Consumer<HoldingSession> onEnd;
     private final Semaphore permits;
     private final ReentrantLock opening = new ReentrantLock();
@@ -47,33 +50,27 @@ final class SessionPool {
             DatabaseDialect dialect,
             SessionStatements sql,
             int waiters,
+            Executor executor,
             Consumer<HoldingSession> onEnd) {
         this.connections = connections;
         this.dialect = dialect;
         this.sql = sql;
         this.permits = new Semaphore(waiters);
+        this.executor = executor;
         this.onEnd = onEnd;
     }
 
-    /** The shared session, opened if there is none; it stays until {@link #leave}. */
-    HoldingSession enter(long leaseMillis, long deadlineNanos) throws SQLException {
-        HoldingSession found = use();
-        if (found != null) {
-            return found;
-        }
-        try {
-            if (!opening.tryLock(Math.max(0, deadlineNanos - System.nanoTime()), TimeUnit.NANOSECONDS)) {
-                throw new SQLException("the pool had no connection in time", "08000");
+    /** The shared session, opened on another thread if there is none; it stays until {@link #leave}. */
+    HoldingSession enter(long leaseMillis, long leavesNanos, long deadlineNanos) throws SQLException {
+        while (true) {
+            HoldingSession found = use();
+            if (found != null) {
+                return found;
             }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new SQLException("interrupted while another thread opens the connection", "08000", e);
-        }
-        try {
-            found = use();
-            return found == null ? openShared(leaseMillis, deadlineNanos) : found;
-        } finally {
-            opening.unlock();
+            BoundedExecutor.await(executor, TransactionRunner.millisLeft(leavesNanos), () -> {
+                openShared(leaseMillis, deadlineNanos);
+                return true;
+            });
         }
     }
 
@@ -91,14 +88,31 @@ final class SessionPool {
         }
     }
 
-    private HoldingSession openShared(long leaseMillis, long deadlineNanos) throws SQLException {
-        LockSession opened = open(leaseMillis, deadlineNanos);
+    private void openShared(long leaseMillis, long deadlineNanos) throws SQLException {
+        try {
+            if (!opening.tryLock(Math.max(0, deadlineNanos - System.nanoTime()), TimeUnit.NANOSECONDS)) {
+                throw new SQLException("the pool had no connection in time", "08000");
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new SQLException("interrupted while another thread opens the connection", "08000", e);
+        }
+        try {
+            if (!isShared()) {
+                HoldingSession opened = new HoldingSession(open(leaseMillis, deadlineNanos), executor, onEnd);
+                lock.lock();
+                shared = opened;
+                lock.unlock();
+            }
+        } finally {
+            opening.unlock();
+        }
+    }
+
+    private boolean isShared() {
         lock.lock();
         try {
-            HoldingSession created = new HoldingSession(opened, onEnd);
-            shared = created;
-            users++;
-            return created;
+            return shared != null && shared.ended() == null;
         } finally {
             lock.unlock();
         }
@@ -136,7 +150,7 @@ final class SessionPool {
             waited.remove(kept);
             kept.end("its session was closed while it was idle");
         }
-        HoldingSession opened = new HoldingSession(open(leaseMillis, deadlineNanos), onEnd);
+        HoldingSession opened = new HoldingSession(open(leaseMillis, deadlineNanos), executor, onEnd);
         waited.add(opened);
         return opened;
     }
@@ -208,9 +222,9 @@ final class SessionPool {
     /**
      * Returns the sessions that have held nothing for a while; whether there are others that hold nothing.
      *
-     * @param executor each session is returned by a task of its own, because the server may not answer
+     * @param elsewhere each session is returned by a task of its own, because the server may not answer
      */
-    boolean sweep(Executor executor) {
+    boolean sweep(Executor elsewhere) {
         long now = System.nanoTime();
         List<HoldingSession> idle = new ArrayList<>();
         boolean left;
@@ -238,7 +252,7 @@ final class SessionPool {
         }
         for (HoldingSession each : idle) {
             waited.remove(each);
-            executor.execute(() -> each.session().giveBack(System.nanoTime() + KEEP_WAITING_NANOS));
+            elsewhere.execute(() -> each.session().giveBack(System.nanoTime() + KEEP_WAITING_NANOS));
         }
         return left;
     }

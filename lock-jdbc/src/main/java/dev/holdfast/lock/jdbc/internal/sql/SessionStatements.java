@@ -6,6 +6,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.function.Consumer;
@@ -25,6 +26,14 @@ public abstract class SessionStatements {
      * @param session the server's number of the session that answered
      */
     public record Attempt(OptionalLong token, long session) {}
+
+    /**
+     * The answer to several attempts.
+     *
+     * @param tokens in the order of the attempts, empty if another session has the lock
+     * @param session the server's number of the session that answered
+     */
+    public record Attempts(List<OptionalLong> tokens, long session) {}
 
     /**
      * A session that has a lock.
@@ -55,8 +64,11 @@ public abstract class SessionStatements {
     /** Reads the table's name as the database has it, the same however a client writes it. */
     public abstract String placeQuery();
 
-    /** Acquires the lock in the first parameter if that needs no wait, and then draws a token; returns it, and the session. */
+    /** Acquires the lock in its parameter if that needs no wait, and then draws a token: an expression, null without a lock. */
     protected abstract String tryLock();
+
+    /** The session, and zero if the server is read-only: an expression. */
+    protected abstract String session();
 
     /** Waits for the turn; returns whether it has it. */
     protected abstract String awaitTurn();
@@ -65,8 +77,8 @@ public abstract class SessionStatements {
     protected abstract String awaitLock();
 
     /**
-     * The same as {@link #tryLock} for a reader, unless another session has the turn: that one, perhaps a writer, goes first.
-     * The parameters are the turn twice, then the lock.
+     * Acquires the lock for a reader and returns a token and the session, as {@link #awaitLock}, if that needs no wait and no other session
+     * has the turn: that one, perhaps a writer, goes first. The parameters are the turn twice, then the lock.
      */
     protected String tryRead() {
         throw new UnsupportedOperationException("no shared locks");
@@ -82,19 +94,16 @@ public abstract class SessionStatements {
         throw new UnsupportedOperationException("no shared locks");
     }
 
-    /** The same as {@link #unlock} for a reader. */
+    /** Releases a reader's lock; returns whether the session had it. */
     protected String unlockRead() {
         throw new UnsupportedOperationException("no shared locks");
     }
 
-    /** Releases the lock; returns whether the session had it. */
+    /** Releases the lock in its parameter: an expression, true if the session had it. */
     protected abstract String unlock();
 
     /** Releases the lock if the session has it, as a writer or as a reader. */
     protected abstract String unlockIfHeld();
-
-    /** Returns the session. */
-    protected abstract String heartbeat();
 
     /** Reads which sessions have the lock, and whether they read. */
     protected abstract String holders();
@@ -142,10 +151,20 @@ public abstract class SessionStatements {
     public abstract void bindListing(PreparedStatement statement, String place, String prefix, int names)
             throws SQLException;
 
-    public final Attempt tryLock(Connection connection, SessionKey key) throws SQLException {
-        try (PreparedStatement statement = connection.prepareStatement(tryLock())) {
-            bindKey(statement, 1, key.lock());
-            return attempt(statement);
+    /** Attempts for several locks, in one statement. */
+    public final Attempts tryLock(Connection connection, List<SessionKey> keys) throws SQLException {
+        String each = String.join(", ", Collections.nCopies(keys.size(), tryLock()));
+        try (PreparedStatement statement = connection.prepareStatement("SELECT " + each + ", " + session())) {
+            for (int i = 0; i < keys.size(); i++) {
+                bindKey(statement, i + 1, keys.get(i).lock());
+            }
+            try (ResultSet rows = only(statement)) {
+                List<OptionalLong> tokens = new ArrayList<>();
+                for (int i = 0; i < keys.size(); i++) {
+                    tokens.add(token(rows, i + 1));
+                }
+                return new Attempts(tokens, rows.getLong(keys.size() + 1));
+            }
         }
     }
 
@@ -168,13 +187,23 @@ public abstract class SessionStatements {
     }
 
     private static Attempt attempt(PreparedStatement statement) throws SQLException {
-        try (ResultSet rows = statement.executeQuery()) {
-            if (!rows.next()) {
-                throw new SQLException("the server has returned no row", "08000");
-            }
-            long token = rows.getLong(1);
-            return new Attempt(rows.wasNull() ? OptionalLong.empty() : OptionalLong.of(token), rows.getLong(2));
+        try (ResultSet rows = only(statement)) {
+            return new Attempt(token(rows, 1), rows.getLong(2));
         }
+    }
+
+    private static OptionalLong token(ResultSet rows, int column) throws SQLException {
+        long token = rows.getLong(column);
+        return rows.wasNull() ? OptionalLong.empty() : OptionalLong.of(token);
+    }
+
+    /** The only row of the answer. */
+    private static ResultSet only(PreparedStatement statement) throws SQLException {
+        ResultSet rows = statement.executeQuery();
+        if (!rows.next()) {
+            throw new SQLException("the server has returned no row", "08000");
+        }
+        return rows;
     }
 
     /** Whether the session has the turn. */
@@ -200,12 +229,29 @@ public abstract class SessionStatements {
         }
     }
 
-    /** Whether the session had the lock. */
-    public final boolean unlock(Connection connection, long key, boolean reads) throws SQLException {
-        try (PreparedStatement statement = connection.prepareStatement(reads ? unlockRead() : unlock())) {
+    /** Releases several locks, in one statement; whether the session had each of them. */
+    public final List<Boolean> unlock(Connection connection, List<Long> keys) throws SQLException {
+        String each = String.join(", ", Collections.nCopies(keys.size(), unlock()));
+        try (PreparedStatement statement = connection.prepareStatement("SELECT " + each)) {
+            for (int i = 0; i < keys.size(); i++) {
+                bindKey(statement, i + 1, keys.get(i));
+            }
+            try (ResultSet rows = only(statement)) {
+                List<Boolean> had = new ArrayList<>();
+                for (int i = 0; i < keys.size(); i++) {
+                    had.add(rows.getBoolean(i + 1));
+                }
+                return had;
+            }
+        }
+    }
+
+    /** Whether the session had the lock for readers. */
+    public final boolean unlockRead(Connection connection, long key) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(unlockRead())) {
             bindKey(statement, 1, key);
-            try (ResultSet rows = statement.executeQuery()) {
-                return rows.next() && rows.getBoolean(1);
+            try (ResultSet rows = only(statement)) {
+                return rows.getBoolean(1);
             }
         }
     }
@@ -244,7 +290,7 @@ public abstract class SessionStatements {
 
     /** The session that answers. */
     public final long heartbeat(Connection connection) throws SQLException {
-        return number(connection, heartbeat());
+        return number(connection, "SELECT " + session());
     }
 
     /** The lease in whole seconds, rounded up. */

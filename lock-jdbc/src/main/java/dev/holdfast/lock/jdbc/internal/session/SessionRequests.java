@@ -1,0 +1,150 @@
+package dev.holdfast.lock.jdbc.internal.session;
+
+import java.sql.SQLTransientConnectionException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+
+/**
+ * The requests that wait for one session, which runs one statement at a time. Those that arrive while a statement runs are sent together
+ * by the next one, so that a crowd of callers needs few round trips.
+ *
+ * <p>A thread of the client sends them. A caller may leave before the answer, and a statement that is cut short ends the session
+ * with all its locks. A caller sends its own request only if no lock of another one depends on that. Thread-safe.
+ */
+final class SessionRequests {
+    /** How many requests of a kind one statement has at most: drivers and servers keep each number's statement prepared. */
+    static final int TOGETHER = 16;
+
+    private final Executor executor;
+    private final Sender sender;
+    private final Queue<SessionRequest<OptionalLong>> locks = new ConcurrentLinkedQueue<>();
+    private final Queue<SessionRequest<Boolean>> unlocks = new ConcurrentLinkedQueue<>();
+    private final AtomicBoolean sending = new AtomicBoolean();
+
+    SessionRequests(Executor executor, Sender sender) {
+        this.executor = executor;
+        this.sender = sender;
+    }
+
+    /**
+     * Sends it.
+     *
+     * @param here whether the calling thread may do so
+     */
+    void lock(SessionRequest<OptionalLong> request, boolean here) {
+        locks.add(request);
+        start(request, here);
+    }
+
+    /** The same for a release. */
+    void unlock(SessionRequest<Boolean> request, boolean here) {
+        unlocks.add(request);
+        start(request, here);
+    }
+
+    private void start(SessionRequest<?> request, boolean here) {
+        if (!sending.compareAndSet(false, true)) {
+            return;
+        }
+        if (!here || !sender.enterAlone(request)) {
+            hand();
+            return;
+        }
+        try {
+            sendSome();
+        } finally {
+            sender.leave();
+            sending.set(false);
+            restart();
+        }
+    }
+
+    private void hand() {
+        try {
+            executor.execute(this::sendAll);
+        } catch (RejectedExecutionException e) {
+            fail(new SQLTransientConnectionException("the client is closed", "08003", e));
+        } catch (OutOfMemoryError e) { // for want of a thread
+            fail(e);
+        }
+    }
+
+    private void fail(Throwable failure) {
+        sending.set(false);
+        fail(locks, failure);
+        fail(unlocks, failure);
+    }
+
+    private static <T> void fail(Queue<SessionRequest<T>> waiting, Throwable failure) {
+        for (SessionRequest<T> each = waiting.poll(); each != null; each = waiting.poll()) {
+            each.failed(failure);
+        }
+    }
+
+    /** A request that arrived while the last one thought that there was none. */
+    private void restart() {
+        if (!isEmpty() && sending.compareAndSet(false, true)) {
+            hand();
+        }
+    }
+
+    private void sendAll() {
+        try {
+            while (!isEmpty()) {
+                sendSome();
+            }
+        } finally {
+            sending.set(false);
+            restart();
+        }
+    }
+
+    private void sendSome() {
+        send(unlocks, sender::sendUnlocks);
+        send(locks, sender::sendLocks);
+    }
+
+    private static <T> void send(Queue<SessionRequest<T>> waiting, Consumer<List<SessionRequest<T>>> sender) {
+        List<SessionRequest<T>> taken = new ArrayList<>(TOGETHER); // so that a full heap loses none of them below
+        for (SessionRequest<T> next = waiting.poll(); next != null; next = waiting.poll()) {
+            if (next.begin()) {
+                taken.add(next);
+            }
+            if (taken.size() == TOGETHER) {
+                break;
+            }
+        }
+        if (taken.isEmpty()) {
+            return;
+        }
+        try {
+            sender.accept(taken);
+        } catch (Error e) {
+            taken.forEach(each -> each.failed(e));
+        }
+    }
+
+    private boolean isEmpty() {
+        return locks.isEmpty() && unlocks.isEmpty();
+    }
+
+    /** The session. It answers each request that it is given to send, unless an Error ends it. */
+    interface Sender {
+        void sendLocks(List<SessionRequest<OptionalLong>> wanted);
+
+        void sendUnlocks(List<SessionRequest<Boolean>> released);
+
+        /** Begins a turn of the calling thread, if no other lock depends on the request; false if not, or in another's turn. */
+        boolean enterAlone(SessionRequest<?> request);
+
+        /** Ends that turn. */
+        void leave();
+    }
+}
