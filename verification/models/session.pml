@@ -253,6 +253,7 @@ inline hear(i)
   if
   :: answer == gone -> assert(disturbed || valid[i] == 0 || LOSS); leave(i)
   :: answer == granted && pc[i] == trying -> hold(i, ansTok[i])
+  :: answer == granted && pc[i] == firstInLine && age[i] < L -> hold(i, ansTok[i])
   :: answer == granted && pc[i] == firstInLine -> tokenOf[i] = ansTok[i]; pc[i] = confirming; send(i, beat)
   :: answer == granted && pc[i] == holding -> if :: valid[i] > 0 && age[i] < L -> joined[i] = true; believe(i, ansTok[i]) :: else fi; age[i] = 0
   :: answer == busy && pc[i] == holding -> age[i] = 0 /* who would join waits elsewhere */
@@ -323,7 +324,7 @@ end:
 
 /* The server counts a session's silence while it runs nothing; a statement that waits counts if its connection is cut. */
 #define counts(i) (lives[i] && pc[i] != idle && pc[i] != ended && (rq[i] == 0 || cut[i]) && ans[i] == 0 && pc[i] != inLine && pc[i] != firstInLine || lives[i] && cut[i] || lives[i] && ans[i] != 0)
-#define ages(i) ((rq[i] != 0 && !waiting(i) || ans[i] != 0 || cut[i]) && pc[i] != ended && age[i] < L)
+#define ages(i) ((rq[i] != 0 && (!waiting(i) || pc[i] == firstInLine) || ans[i] != 0 || cut[i]) && pc[i] != ended && age[i] < L)
 inline pass(i)
 {
   if :: valid[i] > 0 -> valid[i]-- :: else fi;

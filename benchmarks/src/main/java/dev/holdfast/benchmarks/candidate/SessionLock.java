@@ -39,6 +39,12 @@ final class SessionLock implements Candidate {
         return Role.REFERENCE;
     }
 
+    /** What {@code holdfast-session} is compared with. */
+    @Override
+    public boolean forHandingOn() {
+        return true;
+    }
+
     @Override
     public Session open(String address) {
         HikariDataSource pool = Pools.open(address);

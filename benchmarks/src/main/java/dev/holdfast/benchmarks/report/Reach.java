@@ -22,6 +22,7 @@ public record Reach(String scenario, String what, boolean atLeast, double bound,
     private static final Map<String, Double> PAIR =
             Map.of("redis", 1.12, "postgresql", 1.05, "mariadb", 1.08, "zookeeper", 1.15, "etcd", 1.05, "consul", 1.05);
 
+    private static final String SESSION = "holdfast-session";
     private static final Map<String, Double> MANY_NAMES = Map.of("redis", 0.88, "mariadb", 0.85);
 
     /**
@@ -64,8 +65,32 @@ public record Reach(String scenario, String what, boolean atLeast, double bound,
         if (store.equals("postgresql") || store.equals("mariadb")) {
             all.add(atMost(
                     "e", "kill to grant s, row-lock", 0.1, median(store, "e", "holdfast-row-lock", Metric.TAKE_OVER)));
+            all.addAll(ofSession(store));
         }
         return all;
+    }
+
+    /** The aims of the databases' strategy SESSION, next to the raw statements and to the lock that it builds on. */
+    private static List<Reach> ofSession(String store) {
+        String bare = store.equals("postgresql") ? "ref-advisory" : "ref-get-lock";
+        return List.of(
+                atMost("a", "pair p50 to raw, session", 0.45, session(store, "a", "raw", Metric.PAIR_P50)),
+                atLeast("b", "acq/s to raw, session", 2, session(store, "b", "raw", Metric.OPS)),
+                atLeast(
+                        "ping-pong",
+                        "acq/s to the bare lock, session",
+                        0.97,
+                        session(store, "ping-pong", bare, Metric.OPS)),
+                atMost(
+                        "ping-pong",
+                        "hand-off p50 to the bare lock, session",
+                        1.5,
+                        session(store, "ping-pong", bare, Metric.HANDOFF_P50)),
+                atMost("e", "kill to grant s, session", 0.1, median(store, "e", SESSION, Metric.TAKE_OVER)));
+    }
+
+    private static ToDoubleFunction<Results> session(String store, String scenario, String other, Metric metric) {
+        return results -> results.ratio(store, scenario, SESSION, other, metric);
     }
 
     /** The metrics of one store about passing a lock between processes. */

@@ -8,6 +8,7 @@ import dev.holdfast.lock.jdbc.internal.sql.TableName;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
+import java.util.HexFormat;
 
 /**
  * MariaDB's user locks ({@code GET_LOCK}). They belong to the whole server and have names of at most 64 characters: hence the
@@ -54,6 +55,12 @@ final class MariaDbSessionStatements extends SessionStatements {
     }
 
     @Override
+    protected String awaitBoth(boolean reads) {
+        return "SELECT IF(GET_LOCK(?, 0) = 1, IF(GET_LOCK(?, ? / 1000) = 1, " + next
+                + " + 0 * COALESCE(RELEASE_LOCK(?), 0), NULL), NULL), " + SESSION;
+    }
+
+    @Override
     protected String unlock() {
         return "RELEASE_LOCK(?) = 1";
     }
@@ -86,7 +93,7 @@ final class MariaDbSessionStatements extends SessionStatements {
     }
 
     private static String name(long key) {
-        return String.format(PREFIX + "%016x", key);
+        return PREFIX + HexFormat.of().toHexDigits(key);
     }
 
     @Override
@@ -100,6 +107,14 @@ final class MariaDbSessionStatements extends SessionStatements {
         statement.setString(1, name(key.lock()));
         statement.setLong(2, seconds);
         statement.setString(3, name(key.turn()));
+    }
+
+    @Override
+    protected void bindBoth(PreparedStatement statement, long millis, SessionKey key) throws SQLException {
+        statement.setString(1, name(key.turn()));
+        statement.setString(2, name(key.lock()));
+        statement.setLong(3, millis);
+        statement.setString(4, name(key.turn()));
     }
 
     /**

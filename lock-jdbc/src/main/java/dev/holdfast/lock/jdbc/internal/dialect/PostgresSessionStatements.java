@@ -94,6 +94,17 @@ final class PostgresSessionStatements extends SessionStatements {
         return await("pg_advisory_lock_shared");
     }
 
+    @Override
+    protected String awaitBoth(boolean reads) {
+        return BOUNDED
+                + ", mine AS MATERIALIZED (SELECT pg_catalog.pg_try_advisory_lock(CAST(? AS bigint)) AS first, value"
+                + " FROM bounded), held AS MATERIALIZED (SELECT pg_catalog."
+                + (reads ? "pg_advisory_lock_shared" : "pg_advisory_lock")
+                + "(CAST(? AS bigint)) AS locked, value FROM mine WHERE first), drawn AS MATERIALIZED (SELECT " + next
+                + " AS token, pg_catalog.pg_advisory_unlock(CAST(? AS bigint)), locked, value FROM held)"
+                + " SELECT (SELECT token FROM drawn), pg_catalog.pg_backend_pid()";
+    }
+
     private String await(String function) {
         return BOUNDED
                 + ", held AS MATERIALIZED (SELECT pg_catalog." + function + "(CAST(? AS bigint)) AS locked, value"
@@ -151,6 +162,14 @@ final class PostgresSessionStatements extends SessionStatements {
         statement.setString(1, seconds + " s");
         statement.setLong(2, key.lock());
         statement.setLong(3, key.turn());
+    }
+
+    @Override
+    protected void bindBoth(PreparedStatement statement, long millis, SessionKey key) throws SQLException {
+        statement.setString(1, millis + " ms");
+        statement.setLong(2, key.turn());
+        statement.setLong(3, key.lock());
+        statement.setLong(4, key.turn());
     }
 
     /**

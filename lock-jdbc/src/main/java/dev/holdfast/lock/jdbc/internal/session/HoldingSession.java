@@ -103,7 +103,7 @@ final class HoldingSession implements SessionRequests.Sender {
     public boolean enterAlone(SessionRequest<?> request) {
         HeldName name = held.get(request.key().lock());
         return (name == null || !name.isKeptWithout(request.acquisition()))
-                && !othersDepend(List.of(request))
+                && !othersDepend(Set.of(request.key().lock()))
                 && turn.tryLock();
     }
 
@@ -112,9 +112,8 @@ final class HoldingSession implements SessionRequests.Sender {
         turn.unlock();
     }
 
-    /** Whether the session has locks that the requests are not about. */
-    private boolean othersDepend(List<? extends SessionRequest<?>> requests) {
-        Set<Long> keys = requests.stream().map(each -> each.key().lock()).collect(Collectors.toSet());
+    /** Whether the session has other locks than these. */
+    private boolean othersDepend(Set<Long> keys) {
         return !keys.containsAll(held.keySet());
     }
 
@@ -192,10 +191,10 @@ final class HoldingSession implements SessionRequests.Sender {
                 .add(acquisition);
     }
 
-    /** Adds the lock that this session has waited for. */
-    void add(SessionAcquisition acquisition) {
+    /** Adds the lock that this session has waited for, by a statement that was sent then. */
+    void add(SessionAcquisition acquisition, long sentNanos) {
         hold(acquisition);
-        touch();
+        answeredNanos = sentNanos;
     }
 
     /** Notes that the server has just answered a wait. */
@@ -296,7 +295,8 @@ final class HoldingSession implements SessionRequests.Sender {
                 deadlineNanos = each.deadlineNanos();
             }
         }
-        return ask(deadlineNanos, othersDepend(requests), undo, statement);
+        Set<Long> keys = requests.stream().map(each -> each.key().lock()).collect(Collectors.toSet());
+        return ask(deadlineNanos, othersDepend(keys), undo, statement);
     }
 
     /**

@@ -181,24 +181,51 @@ final class LockSession {
 
     /** Waits to be first in line; false if the time is up. */
     boolean awaitTurn(SessionKey key, long seconds) throws SQLException {
-        return await(key.turn(), seconds, () -> sql.awaitTurn(connection, key, seconds, this::waiting) ? 1 : 0) == 1;
+        return await(
+                        key.turn(),
+                        limitMillis(seconds),
+                        () -> sql.awaitTurn(connection, key, seconds, this::waiting) ? 1 : 0)
+                == 1;
     }
 
     /** Waits for the lock, as the first in line; the token, or 0 if the time is up. */
     long awaitLock(SessionKey key, boolean reads, long seconds) throws SQLException {
         return await(
                 key.lock(),
-                seconds,
+                limitMillis(seconds),
                 () -> sameSession(sql.awaitLock(connection, key, reads, seconds, this::waiting))
                         .orElse(0));
+    }
+
+    /**
+     * Takes the turn if it is free, and then waits for the lock; the token, or 0. {@link #isFirst} then tells about the turn.
+     *
+     * @param limitMillis how long the answer may take
+     */
+    long awaitBoth(SessionKey key, boolean reads, long millis, int limitMillis) throws SQLException {
+        return await(
+                key.lock(),
+                limitMillis,
+                () -> sameSession(sql.awaitBoth(connection, key, reads, millis, this::waiting))
+                        .orElse(0));
+    }
+
+    /** Whether this session has the turn. */
+    boolean isFirst(SessionKey key) throws SQLException {
+        return sql.holders(connection, key.turn()).stream().anyMatch(holding -> holding.session() == id);
+    }
+
+    /** How long the answer to a wait may take. */
+    static int limitMillis(long seconds) {
+        return (int) TimeUnit.SECONDS.toMillis(seconds + ANSWER_SECONDS);
     }
 
     private void waiting(PreparedStatement statement) {
         waiting = statement;
     }
 
-    private long await(long key, long seconds, Wait wait) throws SQLException {
-        limit((int) TimeUnit.SECONDS.toMillis(seconds + ANSWER_SECONDS));
+    private long await(long key, int limitMillis, Wait wait) throws SQLException {
+        limit(limitMillis);
         try {
             return wait.run();
         } catch (SQLException e) {

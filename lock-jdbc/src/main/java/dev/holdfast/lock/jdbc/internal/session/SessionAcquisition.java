@@ -40,6 +40,9 @@ final class SessionAcquisition {
     /** TCP's keep-alive on Linux waits for 32,767 s at most, after which a session might end before its claims. */
     private static final long MAX_LEASE_MILLIS = TimeUnit.HOURS.toMillis(9);
 
+    /** Of a lease: a grant needs no other statement if the claim is younger than this part of it. */
+    private static final int CONFIRMED_PART = 10;
+
     private final SessionLocks locks;
     private final AcquisitionId acquisition;
     private final SessionKey key;
@@ -118,34 +121,48 @@ final class SessionAcquisition {
         turn.unlock();
     }
 
-    private AcquireResult begin(AcquireRequest request, long leavesNanos, long deadlineNanos) throws SQLException {
+    private @Nullable AcquireResult begin(AcquireRequest request, long leavesNanos, long deadlineNanos)
+            throws SQLException {
         leaseMillis = Math.min(request.leaseMillis(), MAX_LEASE_MILLIS);
         identity = request.identity();
+        boolean waits = request.waitMillis() > 0;
+        if (waits
+                && locks.handOvers().contains(acquisition.name())
+                && locks.sessions().mayWait()) {
+            SessionWait next = nextWait();
+            if (mayRunHere(leavesNanos) && next.waitHere(this::waitEnded, leavesNanos)) {
+                return confirm(leavesNanos, deadlineNanos);
+            }
+            return start(next);
+        }
         if (tryOnce(true, leavesNanos, deadlineNanos)) {
-            return granted();
+            return granted(leaseMillis);
         }
-        if (request.waitMillis() > 0 && !isGivenUp() && locks.sessions().mayWait()) {
-            startWait();
-            return new AcquireResult.Busy(-1, ticket);
-        }
-        return new AcquireResult.Busy(-1, null);
+        return waits && !isGivenUp() && locks.sessions().mayWait()
+                ? start(nextWait())
+                : new AcquireResult.Busy(-1, null);
     }
 
-    private void startWait() {
-        SessionWait next = new SessionWait(locks, key, reads(), leaseMillis, this::isGivenUp);
+    private SessionWait nextWait() {
+        return new SessionWait(locks, key, reads(), leaseMillis, this::isGivenUp);
+    }
+
+    private AcquireResult start(SessionWait next) {
         next.start(this::waitEnded, ticket::call);
         wait = next;
         state = State.WAITING;
+        return new AcquireResult.Busy(-1, ticket);
     }
 
-    private void waitEnded(@Nullable HoldingSession holding, long drawn) {
+    private void waitEnded(@Nullable HoldingSession holding, long drawn, long sentNanos) {
         turn.lock();
         try {
             if (holding == null) {
                 state = State.ENDED;
                 return;
             }
-            holding.add(this);
+            holding.add(this, sentNanos);
+            locks.noteWait(acquisition.name(), System.nanoTime() - sentNanos);
             hold(holding, drawn);
             if (isGivenUp()) {
                 freeAfterAll();
@@ -234,9 +251,16 @@ final class SessionAcquisition {
         state = State.HELD;
     }
 
-    /** The lock was acquired before this attempt, and what the server promised then has begun to run out. */
+    /**
+     * The lock was acquired before this attempt. The claim counts from before the last statement that its session has answered; if that was
+     * long ago, it needs another one.
+     */
     private @Nullable AcquireResult confirm(long leavesNanos, long deadlineNanos) throws SQLException {
         HoldingSession mine = current();
+        long sinceMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - mine.answeredNanos()) + 1;
+        if (mine.ended() == null && sinceMillis <= leaseMillis / CONFIRMED_PART) {
+            return granted(leaseMillis - sinceMillis);
+        }
         try {
             BoundedExecutor.await(locks.executor(), TransactionRunner.millisLeft(leavesNanos), () -> {
                 mine.beat(deadlineNanos);
@@ -249,11 +273,11 @@ final class SessionAcquisition {
             end();
             return null;
         }
-        return granted();
+        return granted(leaseMillis);
     }
 
-    private AcquireResult granted() {
-        return new AcquireResult.Granted(new Grant(acquisition, token, leaseMillis, null));
+    private AcquireResult granted(long millis) {
+        return new AcquireResult.Granted(new Grant(acquisition, token, millis, null));
     }
 
     // While it is held
@@ -299,6 +323,10 @@ final class SessionAcquisition {
     /** Whether it shares its lock with other readers. */
     boolean reads() {
         return acquisition.demand() instanceof Demand.Shared;
+    }
+
+    long leaseMillis() {
+        return leaseMillis;
     }
 
     long token() {

@@ -105,6 +105,7 @@ public final class SessionLockBackend implements LockBackend {
 
     @Override
     public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+
         long deadlineNanos = deadline(Math.max(BoundedExecutor.MIN_STATEMENT_MILLIS, request.timeoutMillis()));
         long leavesNanos = deadline(request.timeoutMillis());
         return onThisThread("attempt", () -> {
@@ -152,7 +153,7 @@ public final class SessionLockBackend implements LockBackend {
         }
         List<RenewResult> results = new ArrayList<>();
         for (int i = 0; i < grants.size(); i++) {
-            results.add(result(grants.get(i), ofGrants.get(i), deadlineNanos));
+            results.add(result(locks.leaseMillis(grants.get(i)), ofGrants.get(i), deadlineNanos));
         }
         return CompletableFuture.completedStage(results);
     }
@@ -163,14 +164,14 @@ public final class SessionLockBackend implements LockBackend {
         return beat;
     }
 
-    private static RenewResult result(Grant grant, @Nullable FutureTask<String> beat, long deadlineNanos) {
+    private static RenewResult result(long leaseMillis, @Nullable FutureTask<String> beat, long deadlineNanos) {
         if (beat == null) {
             return new RenewResult.Lost(LossReason.SESSION_LOST, "its session does not hold it any more");
         }
         try {
             String ended = beat.get(Math.max(0, deadlineNanos - System.nanoTime()), TimeUnit.NANOSECONDS);
             return ended == null
-                    ? new RenewResult.Renewed(grant.leaseMillis())
+                    ? new RenewResult.Renewed(leaseMillis)
                     : new RenewResult.Lost(LossReason.SESSION_LOST, ended);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

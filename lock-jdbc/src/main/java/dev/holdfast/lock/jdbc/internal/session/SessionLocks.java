@@ -4,6 +4,7 @@ import dev.holdfast.lock.LockListing;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.jdbc.internal.connection.Connections;
 import dev.holdfast.lock.jdbc.internal.connection.Database;
+import dev.holdfast.lock.jdbc.internal.sql.RecentContention;
 import dev.holdfast.lock.jdbc.internal.sql.SessionKey;
 import dev.holdfast.lock.jdbc.internal.sql.SessionStatements;
 import dev.holdfast.lock.spi.AcquisitionId;
@@ -33,6 +34,9 @@ final class SessionLocks implements AutoCloseable {
      */
     static final long HEARTBEAT_MILLIS = 500;
 
+    /** Within that time a statement is answered that does not wait. */
+    private static final long ROUND_TRIP_NANOS = TimeUnit.MICROSECONDS.toNanos(500);
+
     /** How long after its abandonment an attempt is refused. */
     private static final long ABANDONED_SECONDS = 60;
 
@@ -40,6 +44,7 @@ final class SessionLocks implements AutoCloseable {
     private final Connections connections;
     private final ExecutorService executor;
     private final SessionPool sessions;
+    private final RecentContention handOvers = new RecentContention(System::nanoTime);
     private final HolderRows rows;
     private final long timeoutMillis;
     private final ConcurrentHashMap<OwnerId, SessionAcquisition> acquisitions = new ConcurrentHashMap<>();
@@ -76,6 +81,18 @@ final class SessionLocks implements AutoCloseable {
     /** Whether a statement of a session may run on this thread. */
     boolean runsHere() {
         return connections.runsHere();
+    }
+
+    /** The names that were handed over after a short wait lately. */
+    RecentContention handOvers() {
+        return handOvers;
+    }
+
+    /** Notes how long the statement took that acquired a lock after a wait. */
+    void noteWait(String name, long nanos) {
+        if (nanos > ROUND_TRIP_NANOS && nanos < TimeUnit.MILLISECONDS.toNanos(SessionWait.HERE_MILLIS)) {
+            handOvers.add(name);
+        }
     }
 
     HolderRows rows() {
@@ -138,6 +155,12 @@ final class SessionLocks implements AutoCloseable {
 
     @Nullable SessionAcquisition acquisition(OwnerId owner) {
         return acquisitions.get(owner);
+    }
+
+    /** The lease of a held lock: its first grant may have had less. */
+    long leaseMillis(Grant grant) {
+        SessionAcquisition acquisition = acquisitions.get(grant.acquisition().owner());
+        return acquisition == null ? grant.leaseMillis() : acquisition.leaseMillis();
     }
 
     void forget(OwnerId owner, SessionAcquisition acquisition) {

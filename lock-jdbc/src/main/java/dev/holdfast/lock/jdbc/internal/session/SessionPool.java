@@ -143,19 +143,28 @@ final class SessionPool {
 
     /** A session to wait on, after {@link #mayWait}. */
     HoldingSession toWait(long leaseMillis, long deadlineNanos) throws SQLException {
-        for (HoldingSession kept = kept(); kept != null; kept = kept()) {
-            if (kept.ended() == null && !kept.session().isClosed()) {
-                return kept;
-            }
-            waited.remove(kept);
-            kept.end("its session was closed while it was idle");
+        HoldingSession kept = kept();
+        if (kept != null) {
+            return kept;
         }
         HoldingSession opened = new HoldingSession(open(leaseMillis, deadlineNanos), executor, onEnd);
         waited.add(opened);
         return opened;
     }
 
-    private @Nullable HoldingSession kept() {
+    /** The same, if none has to be opened for that; else null. */
+    @Nullable HoldingSession kept() {
+        for (HoldingSession next = nextReady(); next != null; next = nextReady()) {
+            if (next.ended() == null && !next.session().isClosed()) {
+                return next;
+            }
+            waited.remove(next);
+            next.end("its session was closed while it was idle");
+        }
+        return null;
+    }
+
+    private @Nullable HoldingSession nextReady() {
         lock.lock();
         try {
             return ready.isEmpty() ? null : ready.remove(ready.size() - 1);

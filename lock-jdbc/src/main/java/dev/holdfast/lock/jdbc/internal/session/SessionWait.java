@@ -1,5 +1,6 @@
 package dev.holdfast.lock.jdbc.internal.session;
 
+import dev.holdfast.lock.jdbc.internal.connection.TransactionRunner;
 import dev.holdfast.lock.jdbc.internal.sql.SessionKey;
 import dev.holdfast.lock.spi.support.Answers;
 import java.sql.SQLException;
@@ -24,6 +25,9 @@ import org.jspecify.annotations.Nullable;
 final class SessionWait {
     static final int MAX_SLICE_SECONDS = 45;
 
+    /** How long a wait on a caller's thread takes: an interrupt or a cancellation waits for its end. */
+    static final int HERE_MILLIS = 20;
+
     private static final int SLICE_SECONDS = 10;
     private static final long CANCEL_AGAIN_MILLIS = 50;
 
@@ -34,6 +38,7 @@ final class SessionWait {
     private final BooleanSupplier givenUp;
     private final CompletableFuture<Boolean> ended = new CompletableFuture<>();
     private volatile @Nullable HoldingSession session;
+    private long sentNanos;
 
     /**
      * A wait that has not begun, after {@link SessionPool#mayWait}.
@@ -56,20 +61,56 @@ final class SessionWait {
             started = true;
         } finally {
             if (!started) { // there is no memory for a thread
-                locks.sessions().drop(null);
+                locks.sessions().drop(session);
+            }
+        }
+    }
+
+    /**
+     * Waits on the calling thread, for a moment, if a session for that is at hand. Then the release itself makes its caller the holder, and
+     * no other thread has to be woken.
+     *
+     * @return whether the listener was told that the lock was acquired; if not, {@link #start} waits for it
+     */
+    boolean waitHere(Listener listener, long leavesNanos) throws SQLException {
+        HoldingSession mine = locks.sessions().kept();
+        if (mine == null) {
+            return false;
+        }
+        boolean usable = false;
+        try {
+            mine.session().limit(TransactionRunner.millisLeft(leavesNanos));
+            mine.session().outlast(leaseMillis);
+            long drawn = awaitBoth(mine.session(), HERE_MILLIS, TransactionRunner.millisLeft(leavesNanos));
+            usable = true;
+            session = mine;
+            if (drawn > 0) {
+                listener.ended(mine, drawn, sentNanos);
+                ended.complete(true);
+            }
+            return drawn > 0;
+        } finally {
+            if (!usable) {
+                locks.sessions().drop(mine);
             }
         }
     }
 
     private void await(Listener listener, Runnable afterwards) {
-        HoldingSession mine = null;
+        HoldingSession mine = session;
         long drawn = 0;
         boolean broken = false;
         try {
-            mine = locks.sessions().toWait(leaseMillis, locks.deadline());
-            session = mine;
-            mine.session().outlast(leaseMillis);
-            drawn = awaitToken(mine.session());
+            if (mine == null) {
+                mine = locks.sessions().toWait(leaseMillis, locks.deadline());
+                session = mine;
+                mine.session().outlast(leaseMillis);
+                drawn = awaitBoth(
+                        mine.session(),
+                        TimeUnit.SECONDS.toMillis(SLICE_SECONDS),
+                        LockSession.limitMillis(SLICE_SECONDS));
+            }
+            drawn = awaitToken(mine.session(), drawn);
             if (givenUp.getAsBoolean()) {
                 drawn = 0;
                 mine.session().giveUp(key);
@@ -77,7 +118,8 @@ final class SessionWait {
         } catch (SQLException | RuntimeException e) {
             broken = true; // whatever a driver throws: an abandonment waits for the end of this wait
         }
-        listener.ended(drawn > 0 ? mine : null, drawn);
+
+        listener.ended(drawn > 0 ? mine : null, drawn, sentNanos);
         if (drawn == 0 && mine != null && !broken) {
             locks.sessions().back(mine);
         } else if (drawn == 0) {
@@ -87,14 +129,22 @@ final class SessionWait {
             locks.sessions().drop(mine);
         }
         ended.complete(true);
+
         afterwards.run();
     }
 
-    private long awaitToken(LockSession waiting) throws SQLException {
-        boolean first = false;
-        long drawn = 0;
+    private long awaitBoth(LockSession waiting, long millis, int limitMillis) throws SQLException {
+        sentNanos = System.nanoTime();
+        return waiting.awaitBoth(key, reads, millis, limitMillis);
+    }
+
+    /** Goes on until there is a token. */
+    private long awaitToken(LockSession waiting, long atOnce) throws SQLException {
+        long drawn = atOnce;
+        boolean first = drawn == 0 && !givenUp.getAsBoolean() && waiting.isFirst(key);
         for (int slice = 1; drawn == 0 && !givenUp.getAsBoolean(); slice++) {
             if (first) {
+                sentNanos = System.nanoTime();
                 drawn = waiting.awaitLock(key, reads, SLICE_SECONDS);
             } else {
                 first = waiting.awaitTurn(key, Math.min(slice * SLICE_SECONDS, MAX_SLICE_SECONDS));
@@ -128,7 +178,13 @@ final class SessionWait {
     /** Is told how a wait has ended. */
     @FunctionalInterface
     interface Listener {
-        /** With the session that has the lock, and the token; null and zero if it has none. */
-        void ended(@Nullable HoldingSession holding, long token);
+        /**
+         * Is told about the end.
+         *
+         * @param holding the session that has the lock; null if none has
+         * @param token its token
+         * @param sentNanos when the statement was sent that acquired it
+         */
+        void ended(@Nullable HoldingSession holding, long token, long sentNanos);
     }
 }

@@ -77,6 +77,12 @@ public abstract class SessionStatements {
     protected abstract String awaitLock();
 
     /**
+     * Takes the turn if it is free, and then does what {@link #awaitLock} does; returns no token if the turn is not free. One request less
+     * than both: others may release the lock meanwhile.
+     */
+    protected abstract String awaitBoth(boolean reads);
+
+    /**
      * Acquires the lock for a reader and returns a token and the session, as {@link #awaitLock}, if that needs no wait and no other session
      * has the turn: that one, perhaps a writer, goes first. The parameters are the turn twice, then the lock.
      */
@@ -119,6 +125,8 @@ public abstract class SessionStatements {
     protected abstract void bindTurn(PreparedStatement statement, long seconds, SessionKey key) throws SQLException;
 
     protected abstract void bindWait(PreparedStatement statement, long seconds, SessionKey key) throws SQLException;
+
+    protected abstract void bindBoth(PreparedStatement statement, long millis, SessionKey key) throws SQLException;
 
     /**
      * Lets the server keep a silent session for longer than the lease, and not for much longer.
@@ -224,6 +232,17 @@ public abstract class SessionStatements {
             throws SQLException {
         try (PreparedStatement statement = connection.prepareStatement(reads ? awaitRead() : awaitLock())) {
             bindWait(statement, seconds, key);
+            running.accept(statement);
+            return attempt(statement);
+        }
+    }
+
+    /** Waits for the lock, if the turn is free; without a token it may have the turn. */
+    public final Attempt awaitBoth(
+            Connection connection, SessionKey key, boolean reads, long millis, Consumer<PreparedStatement> running)
+            throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(awaitBoth(reads))) {
+            bindBoth(statement, millis, key);
             running.accept(statement);
             return attempt(statement);
         }
