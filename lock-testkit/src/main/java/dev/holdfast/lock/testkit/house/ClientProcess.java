@@ -1,5 +1,7 @@
 package dev.holdfast.lock.testkit.house;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.holdfast.lock.testkit.support.ChildJvm;
 import java.io.IOException;
 import java.time.Duration;
@@ -88,6 +90,27 @@ final class ClientProcess implements AutoCloseable {
 
     void contend(String name) {
         jvm.send("contend " + name);
+    }
+
+    /** Begins so many waits, for permits if the limit is not zero. */
+    void crowd(String name, int limit, int count) {
+        jvm.send("crowd " + name + " " + limit + " " + count);
+    }
+
+    /** Waits until all of {@link #crowd} have begun to wait. */
+    void awaitQueued() throws InterruptedException {
+        jvm.await("queued");
+    }
+
+    /** Waits until all of {@link #crowd} have held and released. */
+    void awaitServed() throws InterruptedException {
+        assertThat(jvm.await("served")).as("failure of a waiter").isBlank();
+    }
+
+    /** The processor time so far, in milliseconds. */
+    long processorMillis() throws InterruptedException {
+        jvm.send("cpu");
+        return Long.parseLong(jvm.await("cpu"));
     }
 
     /** From now on each event writes a line to its log. */

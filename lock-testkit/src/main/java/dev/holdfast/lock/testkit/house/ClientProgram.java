@@ -32,6 +32,9 @@ import java.util.stream.Stream;
  *   <li>{@code hold NAME} acquires a lock, {@code lock NAME} does so on a thread that is interrupted on loss: {@code held NAME TOKEN};
  *   <li>{@code wait NAME} waits for a lock: {@code waiting NAME}, later {@code granted NAME TOKEN};
  *   <li>{@code contend NAME} starts a thread that acquires and releases; {@code rest} ends all these: {@code rested};
+ *   <li>{@code crowd NAME LIMIT COUNT} begins so many waits, for permits if the limit is not zero: {@code queued}; {@code served} when each has
+ *       held and released, with the first failure;
+ *   <li>{@code cpu} tells the processor time so far, in milliseconds;
  *   <li>{@code grumble} adds a listener that fails at each event, so that each writes a line to the log;
  *   <li>{@code fill MILLIS} keeps the heap full for so long: {@code filled FAILURES};
  *   <li>{@code report} writes a line for each lock, claim and ended thread, then {@code end};
@@ -78,7 +81,7 @@ final class ClientProgram {
         say("ready");
         for (String order = orders.readLine(); order != null; order = orders.readLine()) {
             String[] words = order.split(" ");
-            program.carryOut(words[0], words.length > 1 ? words[1] : "");
+            program.carryOut(words[0], words.length > 1 ? words[1] : "", words);
         }
         System.exit(0);
     }
@@ -94,7 +97,7 @@ final class ClientProgram {
         return thread;
     }
 
-    private void carryOut(String order, String argument) throws InterruptedException {
+    private void carryOut(String order, String argument, String[] words) throws InterruptedException {
         switch (order) {
             case "hold" -> hold(client.lock(argument).acquire(PATIENCE), "held");
             case "lock" -> daemon("holder of " + argument, () -> lockUntilInterrupted(argument));
@@ -108,6 +111,12 @@ final class ClientProgram {
                 contending.add(daemon("contender", contender));
             }
             case "rest" -> rest();
+            case "crowd" -> {
+                Crowd crowd = new Crowd(client, argument, Integer.parseInt(words[2]), Integer.parseInt(words[3]));
+                say("queued");
+                daemon("crowd", () -> say("served " + crowd.await()));
+            }
+            case "cpu" -> say("cpu " + Crowd.processorMillis());
             case "grumble" -> client.addListener(new Grumbler());
             case "fill" -> say("filled " + FullHeap.keep(millis(argument), this::hadNoMemory));
             case "report" -> report();
