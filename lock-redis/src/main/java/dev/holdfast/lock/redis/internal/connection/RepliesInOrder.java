@@ -13,8 +13,6 @@ import io.netty.buffer.ByteBuf;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.nio.ByteBuffer;
-import java.util.concurrent.CancellationException;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -95,13 +93,7 @@ final class RepliesInOrder {
         Script sent = new Script(codec);
         CommandArgs<String, String> args = new Written(codec, sent);
         args.add(script).add(keys.length).addKeys(keys).addValues(values);
-        var answer = commands.dispatch(type, sent, args);
-        answer.whenComplete((reply, failure) -> {
-            if (failure instanceof TimeoutException || failure instanceof CancellationException) {
-                sent.givenUp = true;
-            }
-        });
-        return answer;
+        return commands.dispatch(type, sent, args);
     }
 
     /** Its reply is expected after those of all before it. A new connection gets what had no reply on the one before once more. */
@@ -121,13 +113,10 @@ final class RepliesInOrder {
         }
     }
 
-    /** Fails unless the reply that begins may be that of this script. */
-    void begins(Script script) {
+    /** Fails unless this script's reply is the next one. */
+    void arrives(Script script) {
         mutex.lock();
         try {
-            while (oldest != null && oldest != script && oldest.givenUp && !oldest.begun) {
-                removeOldest();
-            }
             broken |= oldest != script;
             requireOrder();
             script.begun = true;
@@ -206,7 +195,6 @@ final class RepliesInOrder {
     final class Script extends NestedMultiOutput<String, String> {
         private @Nullable Script next;
         private boolean begun;
-        private volatile boolean givenUp;
 
         Script(RedisCodec<String, String> codec) {
             super(codec);
@@ -214,21 +202,13 @@ final class RepliesInOrder {
 
         @Override
         public void multi(int count) {
-            if (begun) {
-                goesOn(this);
-            } else {
-                begins(this);
-            }
+            arrives(this);
             super.multi(count);
         }
 
         @Override
         public void setError(ByteBuffer error) {
-            if (begun) {
-                goesOn(this);
-            } else {
-                begins(this);
-            }
+            arrives(this);
             super.setError(error);
         }
 

@@ -3,6 +3,7 @@ package dev.holdfast.lock.redis.internal.connection;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.testkit.server.RedisServer;
 import io.lettuce.core.RedisClient;
@@ -116,6 +117,34 @@ final class RepliesInOrderTest {
         }
     }
 
+    /** Lettuce fails one of two commands whose replies are lost together, and both were given up: nothing tells but the order. */
+    @Test
+    void noMemoryForRepliesThatNobodyWaitsFor_noCommandGetsThatOfAnother() throws Exception {
+        try (StatefulRedisConnection<String, String> connection = client.connect(ExactStringCodec.INSTANCE)) {
+            RedisAsyncCommands<String, String> commands = RepliesInOrder.of(connection);
+            reply(echo(commands, "before"));
+            server.process().pause();
+            try {
+                connection.setAutoFlushCommands(false);
+                List<CompletableFuture<List<Object>>> late = List.of(echo(commands, "0"), echo(commands, "1"));
+                connection.flushCommands();
+                connection.setAutoFlushCommands(true);
+                Thread.sleep(300); // they are written by then
+                late.forEach(
+                        each -> each.completeExceptionally(new TimeoutException("made up by the test; expect it")));
+                NO_MEMORY.once.set(true);
+            } finally {
+                server.process().resume();
+            }
+            await().atMost(Duration.ofSeconds(60)).until(() -> !NO_MEMORY.once.get());
+            CompletableFuture<List<Object>> next = echo(commands, "2");
+            CompletableFuture<List<Object>> last = echo(commands, "3");
+            echo(commands, "4");
+            assertThatThrownBy(() -> reply(next)).hasCauseInstanceOf(RepliesInOrder.OutOfOrderException.class);
+            assertThatThrownBy(() -> reply(last)).hasCauseInstanceOf(RepliesInOrder.OutOfOrderException.class);
+        }
+    }
+
     @Test
     void listsErrorsAndTimeouts_inOrder_areAccepted() throws Exception {
         try (StatefulRedisConnection<String, String> connection = client.connect(ExactStringCodec.INSTANCE)) {
@@ -165,16 +194,16 @@ final class RepliesInOrderTest {
             RepliesInOrder order = new RepliesInOrder(connection);
             RepliesInOrder.Script again = order.new Script(ExactStringCodec.INSTANCE);
             order.written(again);
-            order.begins(again);
+            order.arrives(again);
             order.written(order.new Script(ExactStringCodec.INSTANCE));
             order.forget();
 
             order.written(again);
-            order.begins(again);
+            order.arrives(again);
             order.ends(again);
             RepliesInOrder.Script later = order.new Script(ExactStringCodec.INSTANCE);
             order.written(later);
-            order.begins(later);
+            order.arrives(later);
             assertThatCode(() -> order.goesOn(later)).doesNotThrowAnyException();
             assertThatThrownBy(() -> order.goesOn(again)).isInstanceOf(RepliesInOrder.OutOfOrderException.class);
         }
