@@ -56,9 +56,9 @@ final class SessionConfirmationTest {
             CompletableFuture<Grant> first = begun(() -> acquire(backend, "first"));
             assertThat(executed.tryAcquire(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
             CompletableFuture<Grant> second = begun(() -> acquire(backend, "second"));
-            await().atMost(SOON).until(() -> isIn("enter"));
+            await().atMost(SOON).until(() -> threadsIn("SessionRequest", "await") == 2);
             CompletableFuture<List<RenewResult>> renewal = begun(() -> renew(backend, List.of(held)));
-            await().atMost(SOON).until(() -> isIn("beat"));
+            await().atMost(SOON).until(() -> threadsIn("HoldingSession", "beat") == 1);
             int before = heartbeats.get();
 
             arrives.release(); // what the first attempt waits for
@@ -80,12 +80,13 @@ final class SessionConfirmationTest {
         return CompletableFuture.supplyAsync(call, task -> new Thread(task).start());
     }
 
-    /** Whether a thread waits for the session in that method. */
-    private static boolean isIn(String method) {
+    /** How many threads are in that method. */
+    private static long threadsIn(String type, String method) {
         return Thread.getAllStackTraces().values().stream()
-                .flatMap(Arrays::stream)
-                .anyMatch(frame -> frame.getClassName().endsWith(".HoldingSession")
-                        && frame.getMethodName().equals(method));
+                .filter(stack -> Arrays.stream(stack)
+                        .anyMatch(frame -> frame.getClassName().endsWith("." + type)
+                                && frame.getMethodName().equals(method)))
+                .count();
     }
 
     /** Answers to some attempts come late. */

@@ -38,6 +38,7 @@ final class HoldingSession implements SessionRequests.Sender {
     private final ReentrantLock turn = new ReentrantLock();
     private final ConcurrentHashMap<Long, HeldName> held = new ConcurrentHashMap<>();
     private volatile long answeredNanos = System.nanoTime();
+    private volatile long pauseUntilNanos = System.nanoTime();
     private final AtomicReference<@Nullable String> ended = new AtomicReference<>();
 
     HoldingSession(LockSession session, Executor executor, Consumer<HoldingSession> onEnd) {
@@ -145,7 +146,13 @@ final class HoldingSession implements SessionRequests.Sender {
         }
     }
 
+    /**
+     * Sends the requests in one statement. A statement that waited in vain, for a sequence that somebody has locked, would make each of them
+     * wait as well. It kept heartbeats waiting, so it is followed by a pause of its own length. After another failure each is sent alone: what
+     * one of them may not do must not cost the others theirs.
+     */
     private void send(List<SessionRequest<OptionalLong>> wanted, Statement<List<OptionalLong>> statement) {
+        long startNanos = System.nanoTime();
         try {
             List<OptionalLong> tokens = ask(wanted, () -> undo(wanted), () -> {
                 for (SessionRequest<OptionalLong> each : wanted) {
@@ -160,13 +167,22 @@ final class HoldingSession implements SessionRequests.Sender {
                 wanted.get(i).answered(tokens.get(i));
             }
         } catch (SQLException | RuntimeException e) {
-            if (wanted.size() > 1 && ended() == null) {
-                wanted.forEach(
-                        each -> sendTogether(List.of(each))); // what one may not do must not cost the others theirs
+            boolean waited = DatabaseDialects.failure(e) == JdbcFailure.CONFLICT;
+            if (waited) {
+                long now = System.nanoTime();
+                pauseUntilNanos = now + (now - startNanos);
+            }
+            if (wanted.size() > 1 && !waited && ended() == null) {
+                wanted.forEach(each -> sendTogether(List.of(each)));
             } else {
                 wanted.forEach(each -> each.failed(e));
             }
         }
+    }
+
+    @Override
+    public boolean isPausing() {
+        return pauseUntilNanos - System.nanoTime() > 0;
     }
 
     private OptionalLong read(SessionRequest<OptionalLong> request, boolean joins) throws SQLException {
@@ -321,7 +337,8 @@ final class HoldingSession implements SessionRequests.Sender {
             endUnlessAlive(e, undo);
             throw e;
         } catch (Error e) {
-            end("a statement of it was cut short: " + e); // whose answer is not known, and may come later
+            end("its session was ended after an Error: "
+                    + e); // the next statement might take an earlier one's reply for its own
             throw e;
         }
     }
@@ -355,8 +372,11 @@ final class HoldingSession implements SessionRequests.Sender {
     /** Ends the session with all its locks; reports that first, since a pool may log the end of a connection, and the log may block. */
     void end(String reason) {
         if (ended.compareAndSet(null, reason)) {
-            onEnd.accept(this);
-            session.discard();
+            try {
+                onEnd.accept(this);
+            } finally {
+                session.discard();
+            }
         }
     }
 

@@ -167,6 +167,10 @@ final class SessionAcquisition {
             if (isGivenUp()) {
                 freeAfterAll();
             }
+        } catch (Error e) { // the session is ended for it, and with it the lock
+            session = null;
+            state = State.ENDED;
+            throw e;
         } finally {
             leave();
         }

@@ -8,7 +8,9 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 
 /**
@@ -21,6 +23,8 @@ import java.util.function.Consumer;
 final class SessionRequests {
     /** How many requests of a kind one statement has at most: drivers and servers keep each number's statement prepared. */
     static final int TOGETHER = 16;
+
+    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
 
     private final Executor executor;
     private final Sender sender;
@@ -108,7 +112,11 @@ final class SessionRequests {
 
     private void sendSome() {
         send(unlocks, sender::sendUnlocks);
-        send(locks, sender::sendLocks);
+        if (sender.isPausing() && !locks.isEmpty()) {
+            LockSupport.parkNanos(PAUSE_NANOS);
+        } else {
+            send(locks, sender::sendLocks);
+        }
     }
 
     private static <T> void send(Queue<SessionRequest<T>> waiting, Consumer<List<SessionRequest<T>>> sender) {
@@ -140,6 +148,9 @@ final class SessionRequests {
         void sendLocks(List<SessionRequest<OptionalLong>> wanted);
 
         void sendUnlocks(List<SessionRequest<Boolean>> released);
+
+        /** Whether no lock may be requested for a while, so that a heartbeat has its turn. */
+        boolean isPausing();
 
         /** Begins a turn of the calling thread, if no other lock depends on the request; false if not, or in another's turn. */
         boolean enterAlone(SessionRequest<?> request);
