@@ -82,6 +82,20 @@ public final class BackgroundLog {
     }
 
     /**
+     * Writes a line at level ERROR, and does not throw even if there is no memory for its arguments.
+     *
+     * @param text the text
+     * @param failure its stack trace follows
+     */
+    public void error(String text, Throwable failure) {
+        try {
+            submit(Level.ERROR, text, failure);
+        } catch (OutOfMemoryError noMemory) {
+            // The caller's work matters more than its line.
+        }
+    }
+
+    /**
      * Writes a line at level WARN.
      *
      * @param format the text, with {@code {}} for each argument

@@ -84,11 +84,16 @@ final class Acquirer {
         entries.requireOpen(name);
         AsyncWaiter waiter = new AsyncWaiter(
                 name, options, timeoutNanos, engine.nanos(), engine.runtime().callbacks(), leases);
-        LockEntry entry = entrance.apply(waiter);
-        if (!waiter.triesOnce() && !waiter.waitsForever()) {
-            waiter.timeout(engine.timer().after(timeoutNanos, () -> entry.timeOutSoon(waiter)));
+        try {
+            LockEntry entry = entrance.apply(waiter);
+            if (!waiter.triesOnce() && !waiter.waitsForever()) {
+                waiter.timeout(engine.timer().after(timeoutNanos, () -> entry.timeOutSoon(waiter)));
+            }
+            waiter.future.whenComplete((lease, error) -> entry.cancel(waiter));
+        } catch (Error e) {
+            waiter.takeBack();
+            throw e;
         }
-        waiter.future.whenComplete((lease, error) -> entry.cancel(waiter));
         return waiter.future;
     }
 
@@ -119,7 +124,7 @@ final class Acquirer {
             LockEntry entry = entrance.apply(waiter);
             waiter.await(entry, engine.ticker(), interruptible);
         } catch (Error e) {
-            takeBack(waiter);
+            waiter.takeBack();
             throw e;
         }
         if (waiter.state == Waiter.State.FAILED) {
@@ -130,26 +135,6 @@ final class Acquirer {
             calls.ensureStillValid(hold, waiter);
         }
         return hold;
-    }
-
-    /**
-     * Takes a waiter back whose call fails with an Error, which the caller gets. Without memory for that, the marks are enough: a
-     * hold that nobody has is not renewed.
-     */
-    private static void takeBack(Waiter waiter) {
-        waiter.gone = true;
-        Hold granted = waiter.hold;
-        if (granted != null && granted.count(waiter.reading) <= 1) { // a re-entered hold stays with its thread
-            granted.unreturned = true;
-        }
-        Waiter.Origin origin = waiter.origin;
-        try {
-            if (origin != null) {
-                origin.takeBack(waiter);
-            }
-        } catch (OutOfMemoryError marked) {
-            return;
-        }
     }
 
     /** Makes the lease of a hold; if that fails, nobody has the hold, and it ends. */

@@ -155,6 +155,9 @@ public class EngineLease implements Lease {
         try {
             own.end();
             return hold.lock.end(hold, false, here);
+        } catch (Error e) {
+            hold.unreturned = true;
+            throw e;
         } finally {
             Reference.reachabilityFence(this); // it must not count as dropped while it is being closed
         }
@@ -172,6 +175,9 @@ public class EngineLease implements Lease {
                 own.end();
                 calls.end(hold);
             }
+        } catch (Error e) { // no memory: a hold that has not ended is not renewed
+            hold.unreturned = true;
+            throw e;
         } finally {
             Reference.reachabilityFence(this); // it must not count as dropped while it is being closed
         }

@@ -207,13 +207,13 @@ public final class Hold {
     }
 
     /** Marks the hold as lost, also after a release that came too late. */
-    @Nullable CompletableFuture<LossReason> lose(LossReason reason, String detail) {
+    void lose(LossReason reason, String detail) {
         loss = new Loss(reason, detail);
         state = State.LOST;
-        return presentLost();
     }
 
-    private @Nullable CompletableFuture<LossReason> presentLost() {
+    /** The future of the loss, if there is one. */
+    @Nullable CompletableFuture<LossReason> presentLost() {
         return lostOfLease == null ? lost : lostOfLease.get();
     }
 

@@ -46,13 +46,23 @@ public final class HoldList {
         }
         last = hold;
         size++;
-        if (byRequester != null) {
-            index(hold);
-        } else if (size > MAX_UNINDEXED) {
-            byRequester = new HashMap<>();
-            byOwner = new HashMap<>();
-            all().forEach(this::index);
+        try {
+            if (byRequester != null) {
+                index(hold);
+            } else if (size > MAX_UNINDEXED) {
+                byRequester = new HashMap<>();
+                byOwner = new HashMap<>();
+                all().forEach(this::index);
+            }
+        } catch (OutOfMemoryError e) {
+            dropIndex();
         }
+    }
+
+    /** The list is enough; the next hold makes another index. */
+    private void dropIndex() {
+        byRequester = null;
+        byOwner = null;
     }
 
     /** Removes a hold, if it is here. A caller that keeps an ended lease must not keep the later holds reachable. */
@@ -74,8 +84,12 @@ public final class HoldList {
         }
         detach(hold);
         size--;
-        removeFrom(byRequester, hold);
-        removeFrom(byOwner, hold);
+        try {
+            removeFrom(byRequester, hold);
+            removeFrom(byOwner, hold);
+        } catch (OutOfMemoryError e) {
+            dropIndex();
+        }
     }
 
     public void clear() {

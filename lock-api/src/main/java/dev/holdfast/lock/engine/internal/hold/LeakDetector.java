@@ -58,6 +58,8 @@ public final class LeakDetector {
             Trace trace = (Trace) reference;
             if (trace.hold.openLease == trace) {
                 trace.hold.openLease = null;
+                trace.hold.unreturned = true; // should there be no memory for its end
+                trace.hold.lock.endDropped(trace.hold);
                 LOG.warn(
                         "lock '{}' (token {}): a lease was dropped without being closed; its hold is ended now. Close"
                                 + " leases with try-with-resources{}",
@@ -67,7 +69,6 @@ public final class LeakDetector {
                                 ? ", and see LockClientOptions.leakTracing for where it was acquired"
                                 : "",
                         trace.acquiredAt);
-                trace.hold.lock.endDropped(trace.hold);
             }
         }
     }

@@ -51,11 +51,25 @@ public final class AsyncWaiter extends Waiter {
         if (state == State.WAITING) {
             return;
         }
-        timeout.close();
-        callbacks.execute(this::complete);
+        try {
+            timeout.close();
+            callbacks.execute(this::complete);
+        } catch (Error e) {
+            takeBack();
+            throw e;
+        }
     }
 
     private void complete() {
+        try {
+            completeByState();
+        } catch (Error noMemory) {
+            takeBack();
+            future.completeExceptionally(noMemory);
+        }
+    }
+
+    private void completeByState() {
         switch (state) {
             case GRANTED -> {
                 Hold granted = Objects.requireNonNull(hold);
@@ -64,13 +78,7 @@ public final class AsyncWaiter extends Waiter {
                     future.completeExceptionally(granted.lostException());
                     return;
                 }
-                Lease lease;
-                try {
-                    lease = leases.apply(granted);
-                } catch (Error noMemory) { // the hold has ended
-                    future.completeExceptionally(noMemory);
-                    return;
-                }
+                Lease lease = leases.apply(granted);
                 if (!future.complete(lease)) {
                     lease.close();
                 }

@@ -54,6 +54,11 @@ final class Attempt {
         return untilDeadline && nowNanos - begunNanos >= timeoutNanos - roundedNanos;
     }
 
+    /** Whether its answer, or the failure without an answer, should have come long ago. */
+    boolean isOverdue(EngineContext engine) {
+        return engine.nanos() - begunNanos >= timeoutNanos + engine.requestTimeoutNanos();
+    }
+
     /** Records when it is sent. The sending thread calls this before the send, and so before the answer. */
     void sentAt(RequestTime time) {
         sent = time;

@@ -16,7 +16,13 @@ final class AttemptSchedule {
     private final Runnable onSignal;
     private final Runnable onTime;
     private final BackOff backOff;
+    /** How late a timer may be: its thread may have had no memory. */
+    private static final long LATE_NANOS = 1_000_000_000;
+
     private Subscription timer = Subscription.NONE;
+    /** When it is due, if it is set. */
+    private long dueNanos;
+
     private @Nullable Ticket listeningTo;
     private Subscription subscription = Subscription.NONE;
 
@@ -58,12 +64,22 @@ final class AttemptSchedule {
     void listen(AcquireResult.Busy busy) {
         listenTo(busy.ticket());
         long delay = backOff.pollDelayNanos(engine.nanos(), busy.remainingMillis(), engine.random());
-        timer = engine.timer().after(delay, onTime);
+        setTimer(delay);
     }
 
     /** Schedules the next attempt after a pause. */
     void retry() {
-        timer = engine.timer().after(backOff.retryDelayNanos(engine.random()), onTime);
+        setTimer(backOff.retryDelayNanos(engine.random()));
+    }
+
+    private void setTimer(long delayNanos) {
+        dueNanos = engine.nanos() + delayNanos;
+        timer = engine.timer().after(delayNanos, onTime);
+    }
+
+    /** Whether the timer should have run long ago. */
+    boolean isOverdue() {
+        return engine.nanos() - dueNanos >= LATE_NANOS;
     }
 
     private void listenTo(@Nullable Ticket ticket) {

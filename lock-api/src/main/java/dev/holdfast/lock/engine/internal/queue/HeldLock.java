@@ -117,6 +117,19 @@ public final class HeldLock implements RenewalListener {
         engine().renewals().remove(current);
     }
 
+    /**
+     * Gives back a grant that nobody holds and whose {@code minHold} has passed. It may be left by a release or a hand-off that
+     * had no memory.
+     */
+    void endLinger() {
+        HeldGrant current = heldGrant;
+        if (current != null && !isHeld() && current.minHoldLeftNanos(engine().nanos()) <= 0) {
+            giveBack(current);
+            leave(current);
+            callbacks.startNext();
+        }
+    }
+
     /** Releases a grant without a caller that waits for the result; abandons it if an earlier attempt may still arrive. */
     void giveBack(HeldGrant ended) {
         if (ended.uncertain) {
@@ -149,6 +162,7 @@ public final class HeldLock implements RenewalListener {
         mutex().submit(() -> {
             if (heldGrant == current) {
                 dropOrphans(current);
+                endLinger();
             }
         });
         return current.abandonedBecause == null;
@@ -206,11 +220,12 @@ public final class HeldLock implements RenewalListener {
         if (current == null || !isOf(owner)) {
             return false;
         }
-        if (!current.isDoubted()) {
-            reportSuspect(current, detail);
-        }
+        boolean first = !current.isDoubted();
         current.doubt(engine().nanos());
         mutex().afterUnlock(engine().renewals()::soon);
+        if (first) {
+            reportSuspect(current, detail);
+        }
         return true;
     }
 
@@ -266,14 +281,15 @@ public final class HeldLock implements RenewalListener {
         end(current, current.reasonOfEnd(now), current.endOfTime(now, engine().ticker()));
     }
 
-    /** Ends the grant; does nothing if it has ended or was released before. */
+    /**
+     * Ends the grant; does nothing if it has ended or was released before. Without memory for that, the grant stays, and the next
+     * run of the renewals ends it.
+     */
     private void end(HeldGrant current, LossReason reason, String detail) {
         if (heldGrant != current) {
             return;
         }
-        List<Hold> ended = holds.all();
-        leave(current);
-        ended.forEach(hold -> lose(hold, reason, detail));
+        holds.all().forEach(hold -> lose(hold, reason, detail));
         boolean isGone = reason == LossReason.REVOKED || reason == LossReason.SESSION_LOST;
         long minHoldLeft = current.minHoldLeftNanos(engine().nanos());
         boolean toGiveBack = !isGone || current.uncertain;
@@ -282,11 +298,13 @@ public final class HeldLock implements RenewalListener {
         } else if (toGiveBack && reason != LossReason.CLIENT_CLOSED) {
             engine().timer().after(minHoldLeft, () -> mutex().submit(() -> giveBack(current)));
         }
+        leave(current);
         callbacks.startNext();
     }
 
     private void lose(Hold hold, LossReason reason, String detail) {
         events().lost(mutex(), hold, reason, detail);
+        end(hold);
         Thread owner = hold.ownerThread();
         if (owner != null) {
             losses.add(hold);
@@ -315,10 +333,10 @@ public final class HeldLock implements RenewalListener {
     void close(boolean workRuns) {
         HeldGrant current = heldGrant;
         if (current != null && isHeld() && workRuns) {
-            List<Hold> ended = holds.all();
+            holds.all()
+                    .forEach(hold ->
+                            lose(hold, LossReason.CLIENT_CLOSED, "the client was closed while work under it ran"));
             leave(current);
-            ended.forEach(
-                    hold -> lose(hold, LossReason.CLIENT_CLOSED, "the client was closed while work under it ran"));
         } else if (current != null && isHeld()) {
             end(current, LossReason.CLIENT_CLOSED, "the client was closed");
         } else if (current != null) {

@@ -121,15 +121,25 @@ public final class LocalHolds implements Hold.Lock {
         }
     }
 
-    /** Gives a new grant to its waiter. */
+    /** Gives a new grant to its waiter. Without memory for that, nothing has changed. */
     void begin(HeldGrant granted, Waiter waiter) {
         admission.granted();
-        give(granted, waiter, false);
+        granted.beginHold(waiter.options, engine().nanos()); // it may end before the first renewal
+        engine().renewals().add(granted);
+        try {
+            give(granted, waiter, false);
+        } catch (Error e) {
+            engine().renewals().remove(granted);
+            throw e;
+        }
+    }
+
+    /** Adds the readers that wait with the same options. */
+    void joinAll() {
         Waiter next = entry.queue().head();
-        while (next != null && join(next)) { // readers that wait with the same options
+        while (next != null && join(next)) {
             next = entry.queue().head();
         }
-        engine().renewals().add(granted);
     }
 
     /** Adds a reader to the held grant, if there is one that may be shared. */
@@ -142,19 +152,19 @@ public final class LocalHolds implements Hold.Lock {
         return true;
     }
 
+    /** What needs memory comes first: without it, the waiter is still in the queue. */
     private void give(HeldGrant current, Waiter waiter, boolean handedOff) {
-        entry.queue().remove(waiter);
         long now = engine().nanos();
         Hold hold = new Hold(current, this, now, waiter.requester, !waiter.asLease, waiter.thread() == null);
         hold.unreturned = waiter.gone;
         hold.interruptOnLoss = waiter.options.interruptOnLoss();
-        current.beginHold(waiter.options, now);
         if (handedOff && waiter.options.maxHold().isPresent()) { // it may end before the next run
             mutex().afterUnlock(() -> engine().renewals().scheduleNextRun(current));
         }
-        heldLock.begin(current, hold);
+        current.beginHold(waiter.options, now);
         waiter.hold = hold;
         entry.queue().decide(waiter, Waiter.State.GRANTED);
+        heldLock.begin(current, hold);
         events().acquired(hold, now - waiter.sinceNanos, handedOff);
     }
 
@@ -277,8 +287,8 @@ public final class LocalHolds implements Hold.Lock {
         }
         Waiter next = entry.queue().head();
         if (current.minHoldLeftNanos(now) > 0) {
+            engine().timer().after(current.minHoldLeftNanos(now), () -> mutex().submit(heldLock::endLinger));
             events().released(hold, now);
-            engine().timer().after(current.minHoldLeftNanos(now), () -> endLinger(current));
             return null;
         }
         if (next != null
@@ -292,23 +302,10 @@ public final class LocalHolds implements Hold.Lock {
         return release(current, hold, here);
     }
 
-    /** Ends the {@code minHold} of a lock that was released before. A transition. */
-    private void endLinger(HeldGrant lingering) {
-        mutex().submit(() -> {
-            if (heldLock.grant() == lingering) {
-                heldLock.leave(lingering);
-                heldLock.giveBack(lingering);
-                callbacks.startNext();
-            }
-        });
-    }
-
     // ---- releasing
 
     private Release release(HeldGrant current, Hold hold, boolean here) {
-        heldLock.leave(current);
         Release release = new Release(hold, engine().nanos());
-        releasing = release;
         mutex().afterUnlock(engine().releaser().release(current.grant, here, result -> {
             mutex().submit(() -> {
                 try {
@@ -318,6 +315,8 @@ public final class LocalHolds implements Hold.Lock {
                 }
             });
         }));
+        heldLock.leave(current);
+        releasing = release;
         if (engine().info().ordered()) {
             mutex().afterUnlock(() -> sent(release)); // effects run in order, so the release has been sent by then
         }

@@ -119,7 +119,7 @@ public final class LockEntry implements EntryCallbacks, StateMutex.Guarded, Wait
                 } else {
                     queue().add(waiter);
                     SelfWait.watch(context, heldLock, waiter);
-                    startNext();
+                    revive();
                     waiter.joinedDuringAttempt = pending != null && pending.isAsking();
                 }
             }
@@ -221,9 +221,8 @@ public final class LockEntry implements EntryCallbacks, StateMutex.Guarded, Wait
         return true;
     }
 
-    /** Removes a waiter from the queue, runs {@code then}, and lets the acquisition continue for the next waiter, or end. */
+    /** Runs {@code then}, which removes a waiter from the queue, and lets the acquisition continue for the next waiter, or end. */
     private void leaveQueue(Waiter waiter, Runnable then) {
-        queue().remove(waiter);
         then.run();
         boolean undoneAttempt = waiter.takeTask() != null;
         PendingAcquisition current = pending;
@@ -250,6 +249,7 @@ public final class LockEntry implements EntryCallbacks, StateMutex.Guarded, Wait
                     stuckWaiters = new ArrayList<>(1);
                 }
                 stuckWaiters.add(waiter);
+                queue().remove(waiter);
             });
         }
     }
@@ -304,9 +304,27 @@ public final class LockEntry implements EntryCallbacks, StateMutex.Guarded, Wait
         }
     }
 
-    /** Begins an acquisition if none is pending although somebody waits, as after a failure without memory. */
+    /** For a thread that has waited for a while: goes on where a failure without memory has ended something. */
     public void resume() {
-        mutex().submit(this::startNext);
+        mutex().submit(this::revive);
+    }
+
+    /**
+     * Removes a waiter whose call has failed, repeats an attempt that nothing else would repeat, gives back a grant that nobody
+     * holds, and begins an acquisition if none is pending although somebody waits.
+     */
+    private void revive() {
+        for (Waiter head = queue().head(); head != null && head.gone; head = queue().head()) {
+            leave(head, Waiter.State.CANCELLED);
+        }
+        if (pending != null && !queue().isEmpty()) {
+            pending.resume();
+        }
+        heldLock.endLinger();
+        if (heldLock.grant() != null) {
+            queue().finishBusy();
+        }
+        startNext();
     }
 
     @Override

@@ -118,6 +118,15 @@ final class PendingAcquisition {
         }
     }
 
+    /** Repeats an attempt that nothing else repeats any more: there was no memory for its timer or its answer. */
+    void resume() {
+        if (state == State.ASKING && latest().isOverdue(engine)) {
+            fail(Failures.stalled(entry.name(), engine.nanos() - latest().begunNanos), true);
+        } else if (state != State.ASKING && schedule.isOverdue()) {
+            ask();
+        }
+    }
+
     private void signalled() {
         entry.mutex().submit(() -> {
             schedule.signalled();
@@ -230,13 +239,17 @@ final class PendingAcquisition {
             if (handedOver) {
                 heldGrant.renewSoon(now, engine.ticker());
             }
-            end();
-            entry.availability().noteAnswer();
-            holds.begin(heldGrant, head);
-            queue.finishBusy();
-            if (earlyDoubt) {
-                heldLock.doubt(acquisition.id.owner(), "reported as uncertain before the grant's answer arrived");
+            holds.begin(heldGrant, head); // without memory for it, the next attempt finds the grant
+            try {
+                if (earlyDoubt) {
+                    heldLock.doubt(acquisition.id.owner(), "reported as uncertain before the grant's answer arrived");
+                }
+            } finally {
+                end();
             }
+            entry.availability().noteAnswer();
+            holds.joinAll();
+            queue.finishBusy();
         } else {
             fail(Failures.grantedTooLate(entry.name(), now - sent.nanos(), grant.leaseMillis()), true);
         }

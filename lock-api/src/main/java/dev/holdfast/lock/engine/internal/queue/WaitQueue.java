@@ -1,9 +1,7 @@
 package dev.holdfast.lock.engine.internal.queue;
 
-import dev.holdfast.lock.AttemptOutcome;
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.engine.internal.runtime.StateMutex;
-import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -77,16 +75,15 @@ final class WaitQueue {
         }
     }
 
-    /** Decides a waiter and notifies it. */
+    /** Decides a waiter, which leaves the queue, and notifies it. Without memory for that, nothing has changed. */
     void decide(Waiter waiter, Waiter.State state) {
-        waiter.state = state;
-        if (waiter.announced && state != Waiter.State.GRANTED && engine.events().hasListeners()) {
-            AttemptOutcome outcome = waiter.outcome();
-            Duration waited = Duration.ofNanos(engine.nanos() - waiter.sinceNanos);
-            engine.events().publish(listener -> listener.gaveUp(name, waited, outcome));
-        }
         if (waiter.thread() != Thread.currentThread()) {
             mutex.afterUnlock(waiter::wakeUp);
+        }
+        remove(waiter);
+        waiter.state = state;
+        if (waiter.announced && state != Waiter.State.GRANTED && engine.events().hasListeners()) {
+            engine.holdEvents().gaveUp(name, engine.nanos() - waiter.sinceNanos, waiter.outcome());
         }
     }
 
@@ -100,7 +97,6 @@ final class WaitQueue {
         for (Waiter waiter = head; waiter != null && takersOfNextAnswer > 0; ) {
             Waiter next = waiter.after;
             if (waiter.takesNextAnswer()) {
-                remove(waiter);
                 decide(waiter, Waiter.State.BUSY);
             }
             waiter = next;
@@ -118,7 +114,6 @@ final class WaitQueue {
         for (Waiter waiter = first; waiter != null; ) {
             Waiter next = waiter.after;
             if (waiter == first && !mayPass || givesUp(waiter, failingNanos)) {
-                remove(waiter);
                 fail(waiter, failure);
             }
             waiter = next;

@@ -139,6 +139,26 @@ public abstract class Waiter {
         };
     }
 
+    /**
+     * Takes the waiter back, as its call fails with an Error, which the caller gets. Without memory for that, the marks are enough:
+     * a hold that nobody has is not renewed, and the waiter is removed when its turn has come.
+     */
+    public final void takeBack() {
+        gone = true;
+        Hold granted = hold;
+        if (granted != null && granted.count(reading) <= 1) { // a re-entered hold stays with its thread
+            granted.unreturned = true;
+        }
+        Origin submittedTo = origin;
+        try {
+            if (submittedTo != null) {
+                submittedTo.takeBack(this);
+            }
+        } catch (OutOfMemoryError marked) {
+            return;
+        }
+    }
+
     public final void offer(Runnable attempt) {
         task.set(attempt);
     }

@@ -53,10 +53,15 @@ public final class Events {
             executor.execute(() -> listeners.forEach(listener -> call(listener, event)));
             dropping.set(false);
         } catch (RejectedExecutionException | OutOfMemoryError full) { // or no thread
-            dropped.increment();
-            if (!dropping.getAndSet(true)) {
-                log.warn("lock events are dropped: the listeners are too slow");
-            }
+            drop();
+        }
+    }
+
+    /** Counts an event that was dropped. */
+    public void drop() {
+        dropped.increment();
+        if (!dropping.getAndSet(true)) {
+            log.warn("lock events are dropped: the listeners are too slow");
         }
     }
 

@@ -4,7 +4,6 @@ import dev.holdfast.lock.engine.internal.queue.LockEntry;
 import dev.holdfast.lock.spi.support.BackgroundLog;
 import java.util.ArrayDeque;
 import java.util.Deque;
-import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
@@ -38,7 +37,16 @@ public final class StateMutex {
         void endTransition();
     }
 
-    private record Submitted(Runnable transition, @Nullable Submitted earlier) {}
+    /** A transition that another thread runs. */
+    private static final class Submitted {
+        final Runnable transition;
+        /** The one before it; once they are taken, the one after it. */
+        @Nullable Submitted neighbour;
+
+        Submitted(Runnable transition) {
+            this.transition = transition;
+        }
+    }
 
     /**
      * Creates the mutex of an entry.
@@ -79,22 +87,24 @@ public final class StateMutex {
     }
 
     private void add(Runnable transition) {
-        SUBMITTED.accumulateAndGet(
-                this,
-                new Submitted(transition, null),
-                (earlier, latest) -> new Submitted(Objects.requireNonNull(latest).transition, earlier));
+        Submitted latest = new Submitted(transition);
+        do {
+            latest.neighbour = submitted;
+        } while (!SUBMITTED.compareAndSet(this, latest.neighbour, latest));
     }
 
+    /** Needs no memory: what has been taken must be run. */
     private void takeSubmitted() {
-        Submitted latest = SUBMITTED.getAndSet(this, null);
-        if (latest == null) {
-            return;
+        Submitted first = null;
+        for (Submitted each = SUBMITTED.getAndSet(this, null); each != null; ) {
+            Submitted earlier = each.neighbour;
+            each.neighbour = first;
+            first = each;
+            each = earlier;
         }
-        Deque<Runnable> inOrder = new ArrayDeque<>();
-        for (Submitted each = latest; each != null; each = each.earlier) {
-            inOrder.addFirst(each.transition);
+        for (; first != null; first = first.neighbour) {
+            call(first.transition);
         }
-        inOrder.forEach(StateMutex::call);
     }
 
     public boolean test(BooleanSupplier transition) {
@@ -195,7 +205,11 @@ public final class StateMutex {
                 mutex.unlock();
             }
         } else {
-            add(() -> unlink(ended));
+            try {
+                add(() -> unlink(ended));
+            } catch (OutOfMemoryError noMemory) {
+                // It stays in the list, and is skipped.
+            }
         }
         if (submitted != null && mutex.tryLock()) { // somebody found the mutex taken by this
             leave();
