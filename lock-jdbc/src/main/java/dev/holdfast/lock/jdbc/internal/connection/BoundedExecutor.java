@@ -135,6 +135,9 @@ public final class BoundedExecutor implements AutoCloseable {
                 connections.end(connection); // after a failover, a new connection leads to another server
             }
             throw e;
+        } catch (Error e) { // it may have left replies, which the next statement would take for its own
+            connections.end(connection);
+            throw e;
         } finally {
             inUse.remove(connection);
             restore.run();

@@ -9,6 +9,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
@@ -23,6 +24,7 @@ import org.jspecify.annotations.Nullable;
 public final class Connections implements AutoCloseable {
     private static final int SPARE = 2;
     private static final long SPARE_IDLE_MILLIS = TimeUnit.SECONDS.toMillis(10);
+    private static final long NO_MEMORY_NANOS = 10_000_000;
     private static final long MIN_MILLIS = 250;
 
     /** A driver counts the time-out of a validation in whole seconds. */
@@ -226,9 +228,21 @@ public final class Connections implements AutoCloseable {
 
     /**
      * Ends a connection that this thread uses, instead of closing it, so that the pool neither gives it out again nor, unless it
-     * is behind a wrapper, logs anything.
+     * is behind a wrapper, logs anything. It may have locks, and replies that nobody has read: without memory for its end, this
+     * waits until there is some.
      */
     public void end(Connection connection) {
+        while (true) {
+            try {
+                endNow(connection);
+                return;
+            } catch (OutOfMemoryError noMemory) {
+                LockSupport.parkNanos(NO_MEMORY_NANOS);
+            }
+        }
+    }
+
+    private void endNow(Connection connection) {
         boolean aborted = abort(connection);
         if (pool != null && canEvict(connection)) {
             pool.evictConnection(connection);

@@ -145,6 +145,7 @@ final class RowAcquisition {
         } finally {
             if (!done) {
                 drop(State.NEW);
+                waited.complete(true); // no thread may have begun the wait
             }
         }
     }
@@ -190,9 +191,17 @@ final class RowAcquisition {
         } catch (SQLException e) {
             drop(State.ENDED);
             return null;
+        } catch (Error e) {
+            throw ended(e);
         }
         state = State.HELD;
         return ExpiryRows.granted(request, token);
+    }
+
+    /** After an Error, the next statement might take an earlier one's reply for its own. */
+    private Error ended(Error failure) {
+        drop(State.ENDED);
+        return failure;
     }
 
     // ---- the wait
@@ -209,12 +218,21 @@ final class RowAcquisition {
                 mine.unlock(locks.timeoutMillis());
                 locked = false;
             }
-        } catch (SQLException | RuntimeException e) {
+        } catch (Throwable e) {
             broken = true; // whatever a driver throws: who abandons waits for the end of this wait
         }
+        try {
+            endWait(locked && !broken);
+        } finally {
+            waited.complete(true);
+            ticket.call();
+        }
+    }
+
+    private void endWait(boolean locked) {
         turn.lock();
         try {
-            if (broken || !locked) {
+            if (!locked) {
                 drop(State.ENDED); // a late cancellation must not hit another lock's statement
             } else {
                 state = State.LOCKED; // given up in this moment, it is freed by abandon(), which waits for the end
@@ -223,8 +241,6 @@ final class RowAcquisition {
         } finally {
             leave();
         }
-        waited.complete(true);
-        ticket.call();
     }
 
     // ---- while it is held
@@ -246,6 +262,8 @@ final class RowAcquisition {
             } catch (SQLException e) {
                 drop(State.ENDED);
                 return new Beat(0, "the connection that held its row has ended: " + e.getMessage());
+            } catch (Error e) {
+                throw ended(e);
             }
             return new Beat(sentNanos, null);
         } finally {
@@ -307,6 +325,8 @@ final class RowAcquisition {
                 throw e;
             }
             return false;
+        } catch (Error e) {
+            throw ended(e);
         }
         session = null;
         state = State.ENDED;

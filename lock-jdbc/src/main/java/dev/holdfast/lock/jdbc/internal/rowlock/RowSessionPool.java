@@ -172,8 +172,11 @@ public final class RowSessionPool {
 
     /** Forgets a connection that is no good any more. */
     void drop(RowSession session) {
-        session.discard();
-        permits.release();
+        try {
+            session.discard();
+        } finally {
+            permits.release();
+        }
     }
 
     private void sweepLater() {

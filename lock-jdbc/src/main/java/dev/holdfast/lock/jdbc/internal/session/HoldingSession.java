@@ -336,9 +336,8 @@ final class HoldingSession implements SessionRequests.Sender {
         } catch (SQLException | RuntimeException e) {
             endUnlessAlive(e, undo);
             throw e;
-        } catch (Error e) {
-            end("its session was ended after an Error: "
-                    + e); // the next statement might take an earlier one's reply for its own
+        } catch (Error e) { // the next statement might take an earlier one's reply for its own
+            end("its session was ended after an Error: " + e);
             throw e;
         }
     }

@@ -57,6 +57,18 @@ final class BoundedExecutorTest {
         }
     }
 
+    /** A driver that had no memory may have left replies, which the next statement would take for its own. */
+    @Test
+    void work_endsWithAnError_connectionIsEnded() {
+        try (BoundedExecutor executor = executor(DatabaseDialects.POSTGRESQL)) {
+            assertThatThrownBy(() -> executor.run(LONG_MILLIS, connection -> {
+                        throw new OutOfMemoryError("on purpose");
+                    }))
+                    .isInstanceOf(OutOfMemoryError.class);
+            assertThat(scripted.calls).containsSubsequence("open", "abort", "close");
+        }
+    }
+
     /** Else its own caller would wait for a thread that may not come. */
     @Test
     void callOnAThreadOfOurs_worksThere() throws SQLException {
@@ -230,7 +242,9 @@ final class BoundedExecutorTest {
                     .isInstanceOf(SQLException.class)
                     .hasCause(checked);
         }
-        assertThat(scripted.count("close")).isEqualTo(scripted.count("open"));
+        assertThat(scripted.count("close"))
+                .as("each once, and once more that of the Error, which was ended before")
+                .isEqualTo(scripted.count("open") + 1);
     }
 
     @SuppressWarnings("unchecked")

@@ -57,6 +57,33 @@ final class LockedRowBackendTest extends RecordedRowLocks {
         assertThat(db.calls().get(2).connection()).isEqualTo(1);
     }
 
+    /** Its connection may have a reply that nobody has read, which the next heartbeat would take for its own. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void statement_endsWithAnError_endsTheHold(boolean renews) {
+        free(4);
+        Grant grant = acquire(backend, NAME);
+        db.on(BEAT, call -> {
+            throw new OutOfMemoryError("on purpose");
+        });
+        db.before = (connection, method) -> {
+            if (!renews && method.equals("rollback")) {
+                throw new OutOfMemoryError("on purpose");
+            }
+        };
+
+        assertThatThrownBy(() -> {
+                    if (renews) {
+                        throw ((RenewResult.Unknown) renew(backend, grant)).cause();
+                    }
+                    release(backend, grant);
+                })
+                .hasStackTraceContaining("OutOfMemoryError: on purpose");
+
+        assertThat(db.events()).contains("1 abort");
+        assertThat(renew(backend, grant)).isInstanceOf(RenewResult.Lost.class);
+    }
+
     /** A network time-out costs the connection: a statement has its time, though its caller may have left. */
     @Test
     void attempt_ofAHastyCaller_leavesTheStatementsTheirTime() {
@@ -200,16 +227,19 @@ final class LockedRowBackendTest extends RecordedRowLocks {
         assertThat(db.events().stream().filter("1 rollback"::equals)).hasSize(2);
     }
 
-    /** Whoever waits is called, and begins again; a driver's own fault is no other. */
+    /** Whoever waits is called, and begins again; a driver's own fault is no other, nor is an Error. */
     @ParameterizedTest
-    @ValueSource(booleans = {true, false})
-    void waiter_connectionBreaks_isCalled_andBeginsAgain(boolean checked) {
+    @ValueSource(classes = {SQLException.class, IllegalStateException.class, OutOfMemoryError.class})
+    void waiter_connectionBreaks_isCalled_andBeginsAgain(Class<?> failure) {
         taken();
         CountDownLatch turn = new CountDownLatch(1);
         db.on(WAIT, call -> {
             await(turn);
-            if (checked) {
+            if (failure == SQLException.class) {
                 throw broken();
+            }
+            if (failure == OutOfMemoryError.class) {
+                throw new OutOfMemoryError("on purpose");
             }
             throw new IllegalStateException("a driver's fault");
         });
