@@ -6,6 +6,7 @@ import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.engine.SimWorld;
 import dev.holdfast.lock.engine.internal.client.EngineClient;
 import dev.holdfast.lock.engine.internal.client.EngineLease;
@@ -55,6 +56,7 @@ public final class ScarceRun implements Function<Map<String, Long>, Map<String, 
                 .start();
         client.addListener(new LockListener() {});
         CompletableFuture<Lease> bystander = client.lock("bystander", OPTIONS).acquireAsync(Duration.ofSeconds(1));
+        CompletableFuture<Lease> victim = client.lock("victim", OPTIONS).acquireAsync(Duration.ofSeconds(1));
         for (String name : NAMES) {
             for (int i = 0; i < 2; i++) {
                 callers.add(new Caller(client, name));
@@ -65,6 +67,9 @@ public final class ScarceRun implements Function<Map<String, Long>, Map<String, 
         callers.forEach(Caller::call);
         rivals.forEach(Rival::call);
         pass(SECOND);
+        List<LossReason> losses = new ArrayList<>();
+        victim.join().lost().thenAccept(losses::add);
+        store.giveBack("victim");
         Scarcity.begin(settings.get("first"), settings.get("count"));
         pass(SECOND);
         long taken = Scarcity.end();
@@ -75,6 +80,8 @@ public final class ScarceRun implements Function<Map<String, Long>, Map<String, 
         callers.forEach(each -> check(each.claims > each.before, "a caller of '" + each.name + "' stands still"));
         rivals.forEach(each -> check(each.claims > each.before, "the rival for '" + each.name + "' stands still"));
         check(bystander.join().isValid(), "the bystander is lost");
+        check(losses.size() == 1, "the loss of the victim was reported " + losses.size() + " times");
+        check(!victim.join().isValid(), "the victim is valid");
         resting = true;
         pass(8 * SECOND);
         bystander.join().close();

@@ -66,7 +66,8 @@ public final class EngineClient implements LockClient {
         engine.leakDetector().collect();
         long next =
                 Math.min(engine.deadOwners().run(nowNanos), engine.requests().sweep(nowNanos));
-        return Math.min(next, engine.renewals().run(engine.nanos()));
+        next = Math.min(next, engine.renewals().run(engine.nanos()));
+        return Math.min(next, engine.holdEvents().reportAgain());
     }
 
     public EngineContext engine() {

@@ -97,6 +97,9 @@ public final class Hold {
 
     @Nullable Hold next;
 
+    /** The link of {@link UnreportedLosses}. */
+    @Nullable Hold nextUnreported;
+
     private @Nullable CompletableFuture<LossReason> lost;
     /** The same if a lease owns the hold: only the lease keeps it, so that stages that mention a dropped lease do not keep that. */
     private @Nullable WeakReference<CompletableFuture<LossReason>> lostOfLease;

@@ -4,6 +4,7 @@ import dev.holdfast.lock.AttemptOutcome;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.engine.internal.runtime.EngineRuntime;
 import dev.holdfast.lock.engine.internal.runtime.Events;
+import dev.holdfast.lock.engine.internal.runtime.Housekeeper;
 import dev.holdfast.lock.engine.internal.runtime.StateMutex;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -15,8 +16,14 @@ import java.util.concurrent.CompletableFuture;
  * @param events calls the listeners
  * @param losses logs losses
  * @param runtime clocks and threads
+ * @param unreported losses for whose report there was no memory
  */
-public record HoldEvents(Events events, LossWarnings losses, EngineRuntime runtime) {
+public record HoldEvents(Events events, LossWarnings losses, EngineRuntime runtime, UnreportedLosses unreported) {
+    private static final long RETRY_NANOS = 100_000_000;
+
+    public HoldEvents(Events events, LossWarnings losses, EngineRuntime runtime) {
+        this(events, losses, runtime, new UnreportedLosses());
+    }
 
     public void acquired(Hold hold, long waitedNanos, boolean handedOff) {
         if (events.hasListeners()) {
@@ -58,11 +65,11 @@ public record HoldEvents(Events events, LossWarnings losses, EngineRuntime runti
     }
 
     /**
-     * Marks a hold as lost and reports it; the mutex is that of its entry. Without memory for that, the hold is not lost yet, and
-     * nothing is reported.
+     * Marks a hold as lost and reports it; the mutex is that of its entry. Without memory for the mark, the hold is not lost yet;
+     * without memory for the report, that follows later.
      */
     public void lost(StateMutex mutex, Hold hold, LossReason reason, String detail) {
-        mutex.afterUnlock(() -> report(hold, reason));
+        mutex.afterUnlock(() -> report(hold));
         hold.lose(reason, detail);
         try {
             Duration held = Duration.ofNanos(runtime.ticker().nanos() - hold.acquiredNanos);
@@ -72,10 +79,19 @@ public record HoldEvents(Events events, LossWarnings losses, EngineRuntime runti
         }
     }
 
-    private void report(Hold hold, LossReason reason) {
-        if (hold.state != Hold.State.LOST) {
+    private void report(Hold hold) {
+        LossReason reason = hold.lossReason();
+        if (hold.state != Hold.State.LOST || reason == null) {
             return;
         }
+        try {
+            report(hold, reason);
+        } catch (OutOfMemoryError e) {
+            unreported.add(hold);
+        }
+    }
+
+    private void report(Hold hold, LossReason reason) {
         try {
             CompletableFuture<LossReason> lossFuture = hold.presentLost();
             if (lossFuture != null) {
@@ -86,5 +102,19 @@ public record HoldEvents(Events events, LossWarnings losses, EngineRuntime runti
                 losses.warn(hold.name(), hold.lostException().getMessage());
             }
         }
+    }
+
+    /**
+     * Reports the losses for whose report there was no memory.
+     *
+     * @return the nanoseconds until this must be called again
+     */
+    public long reportAgain() {
+        for (Hold hold = unreported.takeAll(); hold != null; ) {
+            Hold next = hold.nextUnreported;
+            report(hold);
+            hold = next;
+        }
+        return unreported.isEmpty() ? Housekeeper.NEVER : RETRY_NANOS;
     }
 }

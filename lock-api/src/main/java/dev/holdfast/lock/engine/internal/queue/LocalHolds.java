@@ -128,9 +128,10 @@ public final class LocalHolds implements Hold.Lock {
         engine().renewals().add(granted);
         try {
             give(granted, waiter, false);
-        } catch (Error e) {
-            engine().renewals().remove(granted);
-            throw e;
+        } finally {
+            if (heldLock.grant() != granted) {
+                engine().renewals().remove(granted);
+            }
         }
     }
 

@@ -239,19 +239,29 @@ final class PendingAcquisition {
             if (handedOver) {
                 heldGrant.renewSoon(now, engine.ticker());
             }
-            holds.begin(heldGrant, head); // without memory for it, the next attempt finds the grant
             try {
-                if (earlyDoubt) {
-                    heldLock.doubt(acquisition.id.owner(), "reported as uncertain before the grant's answer arrived");
-                }
+                holds.begin(heldGrant, head);
             } finally {
-                end();
+                if (heldLock.grant()
+                        == heldGrant) { // else there was no memory for it, and the next attempt finds the grant
+                    endAsHeld();
+                }
             }
             entry.availability().noteAnswer();
             holds.joinAll();
             queue.finishBusy();
         } else {
             fail(Failures.grantedTooLate(entry.name(), now - sent.nanos(), grant.leaseMillis()), true);
+        }
+    }
+
+    private void endAsHeld() {
+        try {
+            if (earlyDoubt) {
+                heldLock.doubt(acquisition.id.owner(), "reported as uncertain before the grant's answer arrived");
+            }
+        } finally {
+            end();
         }
     }
 

@@ -60,8 +60,12 @@ public final class Events {
     /** Counts an event that was dropped. */
     public void drop() {
         dropped.increment();
-        if (!dropping.getAndSet(true)) {
-            log.warn("lock events are dropped: the listeners are too slow");
+        try {
+            if (!dropping.getAndSet(true)) {
+                log.warn("lock events are dropped: the listeners are too slow");
+            }
+        } catch (OutOfMemoryError noMemory) {
+            dropping.set(false);
         }
     }
 
