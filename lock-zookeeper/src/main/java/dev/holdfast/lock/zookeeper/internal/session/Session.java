@@ -52,6 +52,7 @@ public final class Session {
     private volatile boolean acknowledged;
     private volatile boolean connected;
     private final AtomicBoolean ended = new AtomicBoolean();
+    private final Unanswered unanswered = new Unanswered();
 
     /**
      * Creates it.
@@ -99,6 +100,28 @@ public final class Session {
         return !ended.get() && zk.getState().isAlive();
     }
 
+    /** Whether it was ended here. */
+    boolean isEnded() {
+        return ended.get();
+    }
+
+    /**
+     * Whether ZooKeeper's client answers nothing any more, although its state shows a living session: one of its threads
+     * has ended, as after an {@link OutOfMemoryError}.
+     */
+    boolean isDeaf() {
+        return zk.getState().isAlive() && unanswered.isDeaf(2L * zk.getSessionTimeout());
+    }
+
+    /** Fails all requests without an answer, which would never come. */
+    void failAll() {
+        unanswered.failAll();
+    }
+
+    private <T> CompletableFuture<T> reply() {
+        return unanswered.begin();
+    }
+
     /** Ends the session; returns true on the first call only. */
     public boolean end() {
         connected = false;
@@ -139,7 +162,7 @@ public final class Session {
     }
 
     public CompletableFuture<Created> create(String path, byte[] data, List<ACL> acl, CreateMode mode) {
-        CompletableFuture<Created> reply = new CompletableFuture<>();
+        CompletableFuture<Created> reply = reply();
         long sentNanos = System.nanoTime();
         zk.create(
                 path,
@@ -164,7 +187,7 @@ public final class Session {
     }
 
     private CompletableFuture<List<String>> list(String path) {
-        CompletableFuture<List<String>> reply = new CompletableFuture<>();
+        CompletableFuture<List<String>> reply = reply();
         zk.getChildren(
                 path,
                 false,
@@ -181,7 +204,7 @@ public final class Session {
 
     /** Watches for the deletion of a node; see {@link DeletionWatches}. */
     CompletableFuture<List<String>> watch(String path, org.apache.zookeeper.Watcher watcher) {
-        CompletableFuture<List<String>> reply = new CompletableFuture<>();
+        CompletableFuture<List<String>> reply = reply();
         zk.getChildren(
                 path,
                 watcher,
@@ -192,7 +215,7 @@ public final class Session {
     }
 
     public CompletableFuture<Stat> exists(String path) {
-        CompletableFuture<Stat> reply = new CompletableFuture<>();
+        CompletableFuture<Stat> reply = reply();
         zk.exists(
                 path,
                 false,
@@ -202,7 +225,7 @@ public final class Session {
     }
 
     public CompletableFuture<Data> data(String path) {
-        CompletableFuture<Data> reply = new CompletableFuture<>();
+        CompletableFuture<Data> reply = reply();
         zk.getData(
                 path,
                 false,
@@ -214,7 +237,7 @@ public final class Session {
 
     /** Watches a node and all its children until {@link #unwatchAll}; see {@link LineRegistry}. */
     CompletableFuture<Void> watchAll(String path, org.apache.zookeeper.Watcher watcher) {
-        CompletableFuture<Void> reply = new CompletableFuture<>();
+        CompletableFuture<Void> reply = reply();
         zk.addWatch(
                 path,
                 watcher,
@@ -245,7 +268,7 @@ public final class Session {
     }
 
     public CompletableFuture<Void> delete(String path) {
-        CompletableFuture<Void> reply = new CompletableFuture<>();
+        CompletableFuture<Void> reply = reply();
         long sentNanos = System.nanoTime();
         zk.delete(
                 path,
@@ -264,7 +287,7 @@ public final class Session {
 
     /** Brings the server that the client is connected to up to date with the leader, for the reads that follow. */
     CompletableFuture<Void> sync(String path) {
-        CompletableFuture<Void> reply = new CompletableFuture<>();
+        CompletableFuture<Void> reply = reply();
         zk.sync(
                 path,
                 (int rc, String asked, Object context) -> {
@@ -303,7 +326,7 @@ public final class Session {
      *     were executed
      */
     public CompletableFuture<Integer> transact(List<Op> operations) {
-        CompletableFuture<Integer> reply = new CompletableFuture<>();
+        CompletableFuture<Integer> reply = reply();
         long sentNanos = System.nanoTime();
         zk.multi(
                 operations,

@@ -34,6 +34,7 @@ public final class SessionTracker implements CuratorListener {
     private final Observer observer;
     private final boolean shared;
     private final AtomicReference<@Nullable Session> current = new AtomicReference<>();
+    private final HandleReplacement replacements;
 
     /**
      * Creates it.
@@ -44,6 +45,7 @@ public final class SessionTracker implements CuratorListener {
         this.client = client;
         this.shared = shared;
         this.observer = observer;
+        this.replacements = new HandleReplacement(client, session -> end(session, HandleReplacement.WHY));
     }
 
     public void start() {
@@ -57,7 +59,7 @@ public final class SessionTracker implements CuratorListener {
     /**
      * Returns the framework's current session, connected or not.
      *
-     * @throws LockUnavailableException if there is none at the moment
+     * @throws LockUnavailableException if there is none at the moment, or ZooKeeper's client has to be replaced
      * @throws IllegalStateException if the framework is not started or is closed
      */
     public Session current() {
@@ -65,7 +67,7 @@ public final class SessionTracker implements CuratorListener {
         while (true) {
             Session session = current.get();
             if (session != null && session.handle() == zk) {
-                return session;
+                return shared ? session : answering(session);
             }
             if (!zk.getState().isAlive()) {
                 throw new LockUnavailableException("the ZooKeeper session has just ended; try again with the next one");
@@ -76,6 +78,18 @@ public final class SessionTracker implements CuratorListener {
                 return next;
             }
         }
+    }
+
+    /** Returns the session if ZooKeeper's client answers its requests; otherwise it is replaced. */
+    private Session answering(Session session) {
+        if (!session.isEnded() && session.isDeaf()) {
+            replacements.begin(session);
+        }
+        if (session.isEnded()) {
+            throw new LockUnavailableException(
+                    "ZooKeeper's client answers nothing any more and is replaced; try again with the next session");
+        }
+        return session;
     }
 
     @Override
