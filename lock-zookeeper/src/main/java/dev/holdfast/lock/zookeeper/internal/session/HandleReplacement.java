@@ -50,7 +50,9 @@ final class HandleReplacement {
 
     private void replace(Session session) {
         try {
-            LOG.warn("{}; its connection is replaced, and the locks of its session are lost", WHY);
+            LOG.warn(
+                    "a thread of ZooKeeper's client has ended, as after an OutOfMemoryError; the connection is replaced, and"
+                            + " the locks of its session are lost");
             end.accept(session);
             session.failAll();
             while (isCurrent(session)) {
@@ -78,7 +80,7 @@ final class HandleReplacement {
             try {
                 client.getZookeeperClient().reset();
             } catch (Exception e) {
-                LOG.debug("the connection could not be replaced; trying again", e);
+                LOG.debug("the connection to ZooKeeper could not be replaced; trying again", e);
             }
         });
         resetting.start();
