@@ -54,9 +54,12 @@ final class Attempt {
         return untilDeadline && nowNanos - begunNanos >= timeoutNanos - roundedNanos;
     }
 
-    /** Whether its answer, or the failure without an answer, should have come long ago. */
+    /**
+     * Whether its answer, or the failure without an answer, should have come long ago: a thread may begin it as late as its time-out,
+     * and then has that time, and a quarter of the request time-out.
+     */
     boolean isOverdue(EngineContext engine) {
-        return engine.nanos() - begunNanos >= timeoutNanos + engine.requestTimeoutNanos();
+        return engine.nanos() - begunNanos >= 2 * timeoutNanos + engine.requestTimeoutNanos();
     }
 
     /** Records when it is sent. The sending thread calls this before the send, and so before the answer. */
