@@ -90,6 +90,8 @@ public final class Housekeeper {
         long next;
         try {
             next = beat.applyAsLong(ticker.nanos());
+        } catch (VirtualMachineError e) { // no memory: leases and the report of their loss depend on the next run
+            next = NO_MEMORY_NANOS;
         } catch (Throwable e) {
             LOG.error("the lock engine's periodic task failed; trying again in a second", e);
             next = RETRY_NANOS;
