@@ -126,7 +126,12 @@ public abstract class FullHeapContract {
                     .isPositive();
             bothGoOn(after);
             rest();
-            judge(process.report());
+            try {
+                judge(process.report());
+            } catch (AssertionError e) {
+                process.diagnosis().forEach(System.out::println);
+                throw e;
+            }
             goesOn();
         }
 
