@@ -131,7 +131,7 @@ final class SessionAcquisition {
                 && locks.sessions().mayWait()) {
             SessionWait next = nextWait();
             if (mayRunHere(leavesNanos) && next.waitHere(this::waitEnded, leavesNanos)) {
-                return confirm(leavesNanos, deadlineNanos);
+                return state == State.HELD ? confirm(leavesNanos, deadlineNanos) : null; // it may have been given up
             }
             return start(next);
         }

@@ -43,30 +43,44 @@ final class SessionRequests {
      * @param here whether the calling thread may do so
      */
     void lock(SessionRequest<OptionalLong> request, boolean here) {
-        locks.add(request);
-        start(request, here);
+        if (!here || !sendHere(request, sender::sendLocks)) {
+            locks.add(request);
+            sendElsewhere();
+        }
     }
 
     /** The same for a release. */
     void unlock(SessionRequest<Boolean> request, boolean here) {
-        unlocks.add(request);
-        start(request, here);
+        if (!here || !sendHere(request, sender::sendUnlocks)) {
+            unlocks.add(request);
+            sendElsewhere();
+        }
     }
 
-    private void start(SessionRequest<?> request, boolean here) {
+    /** Sends it on this thread, without others: these may have more time. False if another thread has to. */
+    private <T> boolean sendHere(SessionRequest<T> request, Consumer<List<SessionRequest<T>>> send) {
         if (!sending.compareAndSet(false, true)) {
-            return;
+            return false;
         }
-        if (!here || !sender.enterAlone(request)) {
-            hand();
-            return;
-        }
+        boolean alone = false;
         try {
-            sendSome();
+            alone = sender.enterAlone(request);
+            if (alone) {
+                send(List.of(request), send);
+            }
         } finally {
-            sender.leave();
+            if (alone) {
+                sender.leave();
+            }
             sending.set(false);
             restart();
+        }
+        return alone;
+    }
+
+    private void sendElsewhere() {
+        if (sending.compareAndSet(false, true)) {
+            hand();
         }
     }
 
@@ -94,8 +108,8 @@ final class SessionRequests {
 
     /** A request that arrived while the last one thought that there was none. */
     private void restart() {
-        if (!isEmpty() && sending.compareAndSet(false, true)) {
-            hand();
+        if (!isEmpty()) {
+            sendElsewhere();
         }
     }
 
@@ -111,29 +125,33 @@ final class SessionRequests {
     }
 
     private void sendSome() {
-        send(unlocks, sender::sendUnlocks);
+        send(take(unlocks), sender::sendUnlocks);
         if (sender.isPausing() && !locks.isEmpty()) {
             LockSupport.parkNanos(PAUSE_NANOS);
         } else {
-            send(locks, sender::sendLocks);
+            send(take(locks), sender::sendLocks);
         }
     }
 
-    private static <T> void send(Queue<SessionRequest<T>> waiting, Consumer<List<SessionRequest<T>>> sender) {
+    private static <T> List<SessionRequest<T>> take(Queue<SessionRequest<T>> waiting) {
         List<SessionRequest<T>> taken = new ArrayList<>(TOGETHER); // so that a full heap loses none of them below
-        for (SessionRequest<T> next = waiting.poll(); next != null; next = waiting.poll()) {
-            if (next.begin()) {
-                taken.add(next);
-            }
-            if (taken.size() == TOGETHER) {
+        while (taken.size() < TOGETHER) {
+            SessionRequest<T> next = waiting.poll();
+            if (next == null) {
                 break;
             }
+            taken.add(next);
         }
-        if (taken.isEmpty()) {
-            return;
-        }
+        return taken;
+    }
+
+    private static <T> void send(List<SessionRequest<T>> taken, Consumer<List<SessionRequest<T>>> send) {
         try {
-            sender.accept(taken);
+            List<SessionRequest<T>> wanted =
+                    taken.stream().filter(SessionRequest::begin).toList();
+            if (!wanted.isEmpty()) {
+                send.accept(wanted);
+            }
         } catch (Error e) {
             taken.forEach(each -> each.failed(e));
         }
