@@ -31,6 +31,8 @@ public final class DirectBackend implements LockBackend {
     public final List<AcquisitionId> abandoned = new ArrayList<>();
     /** Scripted answers to the next attempts. */
     public final Queue<CompletionStage<AcquireResult>> answers = new ArrayDeque<>();
+    /** Runs while an attempt is out. */
+    public Runnable duringAttempt = () -> {};
 
     public DirectBackend(SimWorld world, SimWorld.Machine machine) {
         this.world = world;
@@ -53,6 +55,7 @@ public final class DirectBackend implements LockBackend {
     @Override
     public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
         attempts.add(request);
+        duringAttempt.run();
         CompletionStage<AcquireResult> planned = answers.poll();
         return planned != null
                 ? planned

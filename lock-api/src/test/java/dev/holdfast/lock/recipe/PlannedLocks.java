@@ -11,7 +11,9 @@ import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
@@ -35,6 +37,9 @@ final class PlannedLocks {
 
     /** The holders, by the lock's name. */
     final Map<String, HolderInfo> holders = new ConcurrentHashMap<>();
+
+    /** The answers to those who ask for a future, by the lock's name. */
+    final Map<String, CompletableFuture<Lease>> futures = new ConcurrentHashMap<>();
 
     private final Plan plan;
 
@@ -70,6 +75,7 @@ final class PlannedLocks {
             case "tryAcquire" ->
                 Optional.ofNullable(
                         plan.acquire(name, arguments.length == 0 ? Duration.ZERO : (Duration) arguments[0]));
+            case "acquireAsync" -> Objects.requireNonNull(futures.get(name), name);
             default -> throw new AssertionError("a lock's " + method + " is not planned");
         });
     }

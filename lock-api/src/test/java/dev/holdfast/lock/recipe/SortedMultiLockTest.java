@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockTimeoutException;
@@ -18,6 +19,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -253,5 +255,23 @@ class SortedMultiLockTest {
                     .withMessage("lock 'c' is not among [a, b]");
             all.close();
         }
+    }
+
+    @Test
+    void future_thatIsCancelledWhileTheLastLockIsGranted_releasesAll() {
+        CompletableFuture<Lease> last = new CompletableFuture<>() {
+            @Override
+            public boolean cancel(boolean mayInterruptIfRunning) {
+                return false; // the grant is on its way
+            }
+        };
+        locks.futures.put("a", CompletableFuture.completedFuture(lease("a")));
+        locks.futures.put("b", last);
+        CompletableFuture<MultiLease> all = all("a", "b").acquireAsync();
+
+        assertThat(all.cancel(false)).isTrue();
+        last.complete(lease("b"));
+
+        assertThat(closed).containsExactly("b", "a");
     }
 }

@@ -260,4 +260,17 @@ class FormsTest {
         }
         assertThat(client.isIdle()).isTrue();
     }
+
+    @Test
+    void permits_ofAnotherLimit_areAskedForAgain_inTheTimeThatIsLeft() throws InterruptedException {
+        backend.answers.add(CompletableFuture.completedStage(new AcquireResult.OtherLimit(SimStore.LIMIT)));
+        backend.duringAttempt = () -> pass(Virtual.SECOND);
+
+        try (Permit permit =
+                client.semaphore("n", SimStore.LIMIT + 1).withStoredLimit().acquire(2, Duration.ofSeconds(10))) {
+            assertThat(permit.permits()).isEqualTo(2);
+        }
+
+        assertThat(backend.attempts).extracting(AcquireRequest::waitMillis).containsExactly(10_000L, 9_000L);
+    }
 }
