@@ -36,4 +36,15 @@ class LockRunnerTest {
         assertThat(leaseCalls).containsExactly("close");
         assertThat(messages).isEmpty();
     }
+
+    /** As when the machine was suspended just after the grant. */
+    @Test
+    void leaseThatHasEnded_startsNothing_79() throws Exception {
+        LockRunner runner = new LockRunner(new LeaseOptions(), GivenSignals.none(), messages::add);
+
+        assertThat(runner.run(lease(), List.of("/no such program"))).isEqualTo(79);
+
+        assertThat(leaseCalls).containsExactly("isValid", "close");
+        assertThat(messages).containsExactly("the lease ended before the command began");
+    }
 }

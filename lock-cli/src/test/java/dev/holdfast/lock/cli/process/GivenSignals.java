@@ -10,4 +10,9 @@ public final class GivenSignals {
         signals.came(signal);
         return signals;
     }
+
+    /** None came. */
+    public static Signals none() {
+        return new Signals(Thread.currentThread(), true);
+    }
 }
