@@ -99,7 +99,8 @@ final class SessionReadersTest {
             assertThat(statements.get() - before).as("both readers").isEqualTo(2);
             assertThat(two.token()).isGreaterThan(one.token());
             assertThat(holders("prices", false)).hasSize(1);
-            assertThat(renew(backend, two)).isInstanceOf(RenewResult.Renewed.class); // the next heartbeat is half a second away
+            assertThat(renew(backend, two))
+                    .isInstanceOf(RenewResult.Renewed.class); // the next heartbeat is half a second away
 
             before = statements.get();
             assertThat(release(backend, one)).isEqualTo(ReleaseResult.RELEASED);
