@@ -6,7 +6,7 @@ import java.util.concurrent.ConcurrentHashMap;
 /** A lock that the session has, for one acquisition or for readers. */
 final class HeldName {
     final boolean reads;
-    final Set<SessionAcquisition> holders = ConcurrentHashMap.newKeySet();
+    final Set<SessionHold> holders = ConcurrentHashMap.newKeySet();
     /** Whether its release has been sent. From then on no reader may join. */
     volatile boolean ending;
 
@@ -14,11 +14,11 @@ final class HeldName {
         this.reads = reads;
     }
 
-    boolean admits(SessionAcquisition acquisition) {
+    boolean admits(SessionHold acquisition) {
         return reads && acquisition.reads() && !ending;
     }
 
-    boolean isKeptWithout(SessionAcquisition acquisition) {
+    boolean isKeptWithout(SessionHold acquisition) {
         return holders.stream().anyMatch(other -> other != acquisition);
     }
 }

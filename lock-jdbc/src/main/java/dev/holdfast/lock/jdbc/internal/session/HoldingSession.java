@@ -51,7 +51,7 @@ final class HoldingSession implements SessionRequests.Sender {
         return session;
     }
 
-    List<SessionAcquisition> held() {
+    List<SessionHold> held() {
         return held.values().stream().flatMap(name -> name.holders.stream()).toList();
     }
 
@@ -60,12 +60,12 @@ final class HoldingSession implements SessionRequests.Sender {
     }
 
     /** The lowest token with which this session has the lock that an acquisition has from it. */
-    long lowestToken(SessionAcquisition acquisition) {
+    long lowestToken(SessionHold acquisition) {
         HeldName name = held.get(acquisition.key().lock());
         return name == null
                 ? acquisition.token()
                 : name.holders.stream()
-                        .mapToLong(SessionAcquisition::token)
+                        .mapToLong(SessionHold::token)
                         .filter(token -> token > 0)
                         .min()
                         .orElse(acquisition.token());
@@ -201,14 +201,14 @@ final class HoldingSession implements SessionRequests.Sender {
         }
     }
 
-    private void hold(SessionAcquisition acquisition) {
+    private void hold(SessionHold acquisition) {
         held.computeIfAbsent(acquisition.key().lock(), key -> new HeldName(acquisition.reads()))
                 .holders
                 .add(acquisition);
     }
 
     /** Adds the lock that this session has waited for, by a statement that was sent then. */
-    void add(SessionAcquisition acquisition, long sentNanos) {
+    void add(SessionHold acquisition, long sentNanos) {
         hold(acquisition);
         answeredNanos = sentNanos;
     }

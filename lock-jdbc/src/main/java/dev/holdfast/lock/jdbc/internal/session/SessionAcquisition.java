@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>{@link SessionWait} waits for a lock that is not free. Thread-safe.
  */
-final class SessionAcquisition {
+final class SessionAcquisition implements SessionHold {
     private enum State {
         NEW,
         WAITING,
@@ -320,12 +320,13 @@ final class SessionAcquisition {
         return acquisition;
     }
 
-    SessionKey key() {
+    @Override
+    public SessionKey key() {
         return key;
     }
 
-    /** Whether it shares its lock with other readers. */
-    boolean reads() {
+    @Override
+    public boolean reads() {
         return acquisition.demand() instanceof Demand.Shared;
     }
 
@@ -333,7 +334,8 @@ final class SessionAcquisition {
         return leaseMillis;
     }
 
-    long token() {
+    @Override
+    public long token() {
         return token;
     }
 
@@ -346,8 +348,8 @@ final class SessionAcquisition {
         return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - sinceNanos);
     }
 
-    /** Ends this hold if its session has ended; returns the grant that has ended with it, or null. */
-    @Nullable Grant endWithSession() {
+    @Override
+    public @Nullable Grant endWithSession() {
         turn.lock();
         try {
             HoldingSession mine = session;

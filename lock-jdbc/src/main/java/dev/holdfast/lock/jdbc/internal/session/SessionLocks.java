@@ -176,9 +176,9 @@ final class SessionLocks implements AutoCloseable {
     /** Another thread reports it, since the session's own may hold an acquisition of which the listener is notified. */
     private void ended(HoldingSession session) {
         onOurThread(() -> {
-            List<SessionAcquisition> newestFirst = new ArrayList<>(session.held());
-            newestFirst.sort(Comparator.comparingLong(SessionAcquisition::token).reversed());
-            for (SessionAcquisition acquisition : newestFirst) {
+            List<SessionHold> newestFirst = new ArrayList<>(session.held());
+            newestFirst.sort(Comparator.comparingLong(SessionHold::token).reversed());
+            for (SessionHold acquisition : newestFirst) {
                 Grant lost = acquisition.endWithSession();
                 GrantListener notified = listener;
                 if (lost != null && notified != null) {

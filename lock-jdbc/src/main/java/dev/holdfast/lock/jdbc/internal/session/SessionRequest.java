@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 
 /** What a caller requests of a session, and the answer. It is not sent if the caller has given it up before. Thread-safe. */
 final class SessionRequest<T> {
-    private final SessionAcquisition acquisition;
+    private final SessionHold acquisition;
     private final long leaseMillis;
     private final long deadlineNanos;
     private final CompletableFuture<T> answer = new CompletableFuture<>();
@@ -23,13 +23,13 @@ final class SessionRequest<T> {
      * @param leaseMillis for how long the server must keep the session
      * @param deadlineNanos until when the server may answer, if no other lock depends on the session
      */
-    SessionRequest(SessionAcquisition acquisition, long leaseMillis, long deadlineNanos) {
+    SessionRequest(SessionHold acquisition, long leaseMillis, long deadlineNanos) {
         this.acquisition = acquisition;
         this.leaseMillis = leaseMillis;
         this.deadlineNanos = deadlineNanos;
     }
 
-    SessionAcquisition acquisition() {
+    SessionHold acquisition() {
         return acquisition;
     }
 
