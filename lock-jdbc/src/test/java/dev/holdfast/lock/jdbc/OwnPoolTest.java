@@ -141,8 +141,10 @@ final class OwnPoolTest {
             assertThatThrownBy(() -> OwnPool.open(uri, 1_000, new HashSet<>()))
                     .isInstanceOf(LockUnavailableException.class);
             // The driver itself tries with and without TLS.
-            assertThat(postgres.logins.getAndSet(0)).isGreaterThan(2);
-
+            assertThat(postgres.logins.get()).isGreaterThan(2);
+        }
+        try (Greeter postgres = new Greeter('N')) { // another one: the first may see a login of before late
+            JdbcUri uri = new JdbcUri(postgres.address());
             assertThatThrownBy(() -> OwnPool.open(uri, 1_000, new HashSet<>(Set.of("postgresql"))))
                     .isInstanceOf(LockUnavailableException.class);
             assertThat(postgres.logins.get()).isLessThanOrEqualTo(2);
