@@ -2,6 +2,7 @@ package dev.holdfast.lock.spring.boot;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
@@ -130,10 +131,11 @@ class HoldfastPropertiesTest {
                                 FailureAnalyses.of(context.getStartupFailure()).getDescription())
                         .contains(property)
                         .contains(reason));
-        assertThat(Thread.getAllStackTraces().keySet())
+        // A thread in its last instructions is seen for a moment.
+        await().untilAsserted(() -> assertThat(Thread.getAllStackTraces().keySet())
                 .filteredOn(
                         thread -> !before.contains(thread) && thread.getName().startsWith("holdfast"))
-                .isEmpty();
+                .isEmpty());
     }
 
     @Test
