@@ -278,6 +278,36 @@ final class SessionTogetherTest {
         }
     }
 
+    /** As without memory for the answer. */
+    @ParameterizedTest
+    @EnumSource(names = {"POSTGRESQL", "MARIADB"})
+    void wait_endsWithAnError_theNextOneGetsTheLock(SharedDb shared) throws Exception {
+        try (HikariDataSource pool = shared.db().pool(config -> {});
+                LockBackend holding = backend(pool);
+                HikariDataSource more = shared.db().pool(config -> {})) {
+            HookedDataSource source = new HookedDataSource(more);
+            try (LockBackend backend = backend(source)) {
+                Grant held = acquire(holding, "orders");
+                CompletableFuture<Thread> reached = new CompletableFuture<>();
+                source.hook((sql, query) -> {
+                    if (!locks(sql)
+                            && (sql.contains("pg_advisory_lock(") || sql.contains("GET_LOCK("))
+                            && reached.complete(Thread.currentThread())) {
+                        throw new OutOfMemoryError("made up by the test; expect it");
+                    }
+                    return query.run();
+                });
+                BackendDriver waiting = BackendDriver.of(backend, "orders");
+                waiting.queueUp();
+                get(reached);
+                release(holding, held);
+
+                release(backend, waiting.awaitThroughFailures(Duration.ofSeconds(20)));
+                assertThat(holder(shared, "orders")).isZero();
+            }
+        }
+    }
+
     /** A statement that ends the session when it is cut short may run on a caller's thread only while nothing else depends on it. */
     @ParameterizedTest
     @EnumSource(names = {"POSTGRESQL", "MARIADB"})

@@ -82,12 +82,12 @@ final class SessionWait {
             mine.session().limit(TransactionRunner.millisLeft(leavesNanos));
             mine.session().outlast(leaseMillis);
             long drawn = awaitBoth(mine.session(), HERE_MILLIS, TransactionRunner.millisLeft(leavesNanos));
-            usable = true;
             session = mine;
             if (drawn > 0) {
                 listener.ended(mine, drawn, sentNanos);
                 ended.complete(true);
             }
+            usable = true;
             return drawn > 0;
         } finally {
             if (!usable) {
@@ -115,22 +115,25 @@ final class SessionWait {
                 drawn = 0;
                 mine.session().giveUp(key);
             }
-        } catch (SQLException | RuntimeException e) {
+        } catch (Throwable e) {
             broken = true; // whatever a driver throws: an abandonment waits for the end of this wait
         }
-
-        listener.ended(drawn > 0 ? mine : null, drawn, sentNanos);
-        if (drawn == 0 && mine != null && !broken) {
-            locks.sessions().back(mine);
-        } else if (drawn == 0) {
+        try {
+            listener.ended(drawn > 0 && !broken ? mine : null, drawn, sentNanos);
+            if (drawn == 0 && mine != null && !broken) {
+                locks.sessions().back(mine);
+            }
+        } catch (Error e) {
+            broken = true;
+            throw e;
+        } finally {
             if (broken) {
                 locks.sessions().pollForNow();
+                locks.sessions().drop(mine);
             }
-            locks.sessions().drop(mine);
+            ended.complete(true);
+            afterwards.run();
         }
-        ended.complete(true);
-
-        afterwards.run();
     }
 
     private long awaitBoth(LockSession waiting, long millis, int limitMillis) throws SQLException {
