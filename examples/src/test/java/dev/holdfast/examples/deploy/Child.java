@@ -28,8 +28,11 @@ final class Child {
     static List<String> run(List<String> java, List<String> arguments) throws IOException, InterruptedException {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        command.addAll(
-                List.of("-Xmx128m", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"));
+        command.addAll(List.of(
+                "-Xmx128m",
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
+                "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"));
         command.addAll(java);
         command.addAll(arguments);
         Path errors = Files.createTempFile("child", ".log");

@@ -12,9 +12,13 @@ import dev.holdfast.lock.testkit.server.MemcachedServer;
 import dev.holdfast.lock.testkit.server.PostgresServer;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import dev.holdfast.lock.testkit.server.ZooKeeperServer;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -125,10 +129,9 @@ class EveryStoreIT {
             }
         }
         assertThat(Files.readString(counter)).isEqualTo("2\n");
-        try (CliRun doctor = CliRun.patient(store, "doctor")) {
-            assertThat(doctor.status()).as(doctor.out() + doctor.err()).isEqualTo(doctorStatus);
-            assertThat(doctor.out()).contains("a lock and its release take").contains("clocks");
-        }
+        Said doctor = said("doctor", store);
+        assertThat(doctor.status()).as(doctor.toString()).isEqualTo(doctorStatus);
+        assertThat(doctor.out()).contains("a lock and its release take").contains("clocks");
     }
 
     /**
@@ -136,10 +139,9 @@ class EveryStoreIT {
      * store can list.
      */
     private void look(String store, long pid) throws Exception {
-        try (CliRun holder = CliRun.patient(store, "holder", "hosts/counter", "--json")) {
-            assertThat(holder.status()).as(holder.err()).isZero();
-            assertThat(holder.out()).contains("\"held\":true").contains("\"pid\":" + pid);
-        }
+        Said holder = said("holder", "--store", store, "hosts/counter", "--json");
+        assertThat(holder.status()).as(holder.err()).isZero();
+        assertThat(holder.out()).contains("\"held\":true").contains("\"pid\":" + pid);
         try (CliRun ls = CliRun.patient(store, "ls", "--json", "--watch", "--interval", "100ms", "hosts/")) {
             if (store.startsWith("consul") || store.startsWith("memcached")) {
                 assertThat(ls.status()).isEqualTo(78);
@@ -172,48 +174,57 @@ class EveryStoreIT {
             Lease second = two.readWriteLock("several/prices").readLock().acquire(PATIENCE);
             String pid = " pid " + ProcessHandle.current().pid() + " since ";
 
-            try (CliRun holder = CliRun.patient(store, "holder", "several/prices")) {
-                assertThat(holder.status()).as(holder.err()).isZero();
-                assertThat(holder.out().lines())
-                        .satisfiesExactlyInAnyOrder(
-                                line -> assertThat(line).contains(pid).endsWith(" token " + first.token() + " shared"),
-                                line -> assertThat(line)
-                                        .contains(pid)
-                                        .endsWith(" token " + second.token() + " shared"));
-            }
+            Said holder = said("holder", "--store", store, "several/prices");
+            assertThat(holder.status()).as(holder.err()).isZero();
+            assertThat(holder.out().lines())
+                    .satisfiesExactlyInAnyOrder(
+                            line -> assertThat(line).contains(pid).endsWith(" token " + first.token() + " shared"),
+                            line -> assertThat(line).contains(pid).endsWith(" token " + second.token() + " shared"));
             one.semaphore("several/printers", 4).acquire(2, PATIENCE);
             two.semaphore("several/printers", 4).acquire(1, PATIENCE);
-            try (CliRun ls = CliRun.patient(store, "ls", "several/")) {
-                assertThat(ls.status()).as(ls.err()).isZero();
-                assertThat(ls.out().lines().toList()).hasSize(4).satisfies(lines -> {
-                    assertThat(lines.get(0)).startsWith("several/prices  ").endsWith(" shared");
-                    assertThat(lines.get(1)).startsWith("  with: ").endsWith(" shared");
-                    assertThat(lines.get(2))
-                            .startsWith("several/printers  ")
-                            .contains(pid)
-                            .endsWith(" permits");
-                    assertThat(lines.subList(2, 4))
-                            .anyMatch(line -> line.endsWith(" slot 1, 2 of 4 permits"))
-                            .anyMatch(line -> line.endsWith(" slot 2, 1 of 4 permits"));
-                });
-            }
-            try (CliRun ls = CliRun.patient(store, "ls", "several/", "--json")) {
-                assertThat(ls.status()).as(ls.err()).isZero();
-                assertThat(ls.out()).contains("\"name\":\"several/prices\",\"held\":true,\"holders\":[{");
-                assertThat(ls.out().split("\"demand\":\"shared\"}", -1))
-                        .as("shared")
-                        .hasSize(3);
-                assertThat(ls.out())
-                        .contains("\"demand\":\"permits\",\"permits\":2,\"limit\":4,\"slot\":1}")
-                        .contains("\"demand\":\"permits\",\"permits\":1,\"limit\":4,\"slot\":2}");
-            }
+            Said ls = said("ls", "--store", store, "several/");
+            assertThat(ls.status()).as(ls.err()).isZero();
+            assertThat(ls.out().lines().toList()).hasSize(4).satisfies(lines -> {
+                assertThat(lines.get(0)).startsWith("several/prices  ").endsWith(" shared");
+                assertThat(lines.get(1)).startsWith("  with: ").endsWith(" shared");
+                assertThat(lines.get(2))
+                        .startsWith("several/printers  ")
+                        .contains(pid)
+                        .endsWith(" permits");
+                assertThat(lines.subList(2, 4))
+                        .anyMatch(line -> line.endsWith(" slot 1, 2 of 4 permits"))
+                        .anyMatch(line -> line.endsWith(" slot 2, 1 of 4 permits"));
+            });
+            Said objects = said("ls", "--store", store, "several/", "--json");
+            assertThat(objects.status()).as(objects.err()).isZero();
+            assertThat(objects.out()).contains("\"name\":\"several/prices\",\"held\":true,\"holders\":[{");
+            assertThat(objects.out().split("\"demand\":\"shared\"}", -1))
+                    .as("shared")
+                    .hasSize(3);
+            assertThat(objects.out())
+                    .contains("\"demand\":\"permits\",\"permits\":2,\"limit\":4,\"slot\":1}")
+                    .contains("\"demand\":\"permits\",\"permits\":1,\"limit\":4,\"slot\":2}");
         }
     }
 
-    private static String list(String store) throws Exception {
-        try (CliRun ls = CliRun.patient(store, "ls", "hosts/")) {
-            assertThat(ls.status()).as(ls.err()).isZero();
-            return ls.out();
-        }
+    private static String list(String store) {
+        Said ls = said("ls", "--store", store, "hosts/");
+        assertThat(ls.status()).as(ls.err()).isZero();
+        return ls.out();
+    }
+
+    /** What the command says that only looks; in this process, because a JVM for each would take longer than all else here. */
+    private record Said(int status, String out, String err) {}
+
+    private static Said said(String command, String... args) {
+        StringWriter out = new StringWriter();
+        StringWriter err = new StringWriter();
+        List<String> patient = new ArrayList<>(List.of(command, "--timeout", PATIENCE.toSeconds() + "s"));
+        patient.addAll(List.of(args));
+        int status = Holdfast.commandLine()
+                .setOut(new PrintWriter(out, true))
+                .setErr(new PrintWriter(err, true))
+                .execute(patient.toArray(String[]::new));
+        return new Said(status, out.toString(), err.toString());
     }
 }

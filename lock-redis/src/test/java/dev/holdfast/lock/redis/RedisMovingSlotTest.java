@@ -227,7 +227,10 @@ final class RedisMovingSlotTest {
         return true;
     }
 
-    /** Tries until the server can hand the lock over: then the client has subscribed, and its entry says so. */
+    /**
+     * Tries until the server can hand the lock over: then the client has subscribed there, and its entry says so. The entry alone does
+     * not tell, because just after a move the client may not know yet that the other server has ended its subscription.
+     */
     private static void queueUp(
             LockBackend backend, AcquisitionId acquisition, List<Grant> handedOver, RedisServer server) {
         AtomicReference<Ticket> ticket = new AtomicReference<>();
@@ -244,7 +247,9 @@ final class RedisMovingSlotTest {
             ticket.set(((AcquireResult.Busy) answer).ticket());
             String waiters = "holdfast:{" + acquisition.name() + "}:w";
             Object entry = server.list("HMGET", waiters, acquisition.owner().toString());
-            return String.valueOf(entry).contains(" S ");
+            String channels = "holdfast:{" + acquisition.name() + "}:c:*";
+            return String.valueOf(entry).contains(" S ")
+                    && !server.list("PUBSUB", "SHARDCHANNELS", channels).isEmpty();
         });
     }
 
