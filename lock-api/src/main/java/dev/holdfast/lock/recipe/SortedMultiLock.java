@@ -112,19 +112,19 @@ final class SortedMultiLock implements MultiLock {
         }
 
         private void next() {
-            if (acquired.size() == locks.size()) {
-                if (!result.complete(new LeasesInOrder(names, acquired, closer))) {
-                    releaseAll(acquired);
-                }
-                return;
-            }
-            CompletableFuture<Lease> request;
             try {
-                request = requests.apply(locks.get(acquired.size()));
-            } catch (RuntimeException e) { // the client is closed, or the time is over
+                if (acquired.size() == locks.size()) {
+                    complete();
+                } else {
+                    request(locks.get(acquired.size()));
+                }
+            } catch (RuntimeException | Error e) { // the client is closed, the time is over, a lease is lost, no memory
                 fail(e);
-                return;
             }
+        }
+
+        private void request(DistributedLock lock) {
+            CompletableFuture<Lease> request = requests.apply(lock);
             current = request;
             if (result.isDone()) {
                 request.cancel(false);
@@ -139,9 +139,29 @@ final class SortedMultiLock implements MultiLock {
             });
         }
 
+        private void complete() {
+            MultiLease leases = new LeasesInOrder(names, acquired, closer);
+            MultiLease.Loss loss = leases.lost().toCompletableFuture().getNow(null);
+            if (loss != null) {
+                throw new LeaseLostException(
+                        "lock '" + loss.name() + "': lost while the others of " + names + " were waited for",
+                        loss.reason(),
+                        leases.token(loss.name()),
+                        null);
+            }
+            if (!result.complete(leases)) {
+                releaseAll(acquired);
+            }
+        }
+
         private void fail(Throwable failure) {
-            releaseAll(acquired);
-            result.completeExceptionally(failure);
+            try {
+                releaseAll(acquired);
+            } catch (RuntimeException | Error e) {
+                failure.addSuppressed(e);
+            } finally {
+                result.completeExceptionally(failure);
+            }
         }
     }
 

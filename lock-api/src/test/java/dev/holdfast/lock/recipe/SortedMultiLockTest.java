@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -50,8 +51,70 @@ class SortedMultiLockTest {
         return lease;
     }
 
+    /** Runs when the clock is read. */
+    private Runnable onClock = () -> {};
+
     private MultiLock all(String... names) {
-        return Recipes.lockAll(locks.client(), List.of(names), null, () -> nanos);
+        return Recipes.lockAll(locks.client(), List.of(names), null, () -> {
+            onClock.run();
+            return nanos;
+        });
+    }
+
+    /** The first of two locks is granted, and before the second one is asked for, this happens. */
+    private CompletableFuture<MultiLease> grantedFirstOfTwo(Consumer<CompletableFuture<MultiLease>> before) {
+        CompletableFuture<Lease> first = new CompletableFuture<>();
+        locks.futures.put("a", first);
+        locks.futures.put("b", new CompletableFuture<>());
+        CompletableFuture<MultiLease> all = all("a", "b").acquireAsync(SECOND);
+        onClock = () -> before.accept(all);
+        first.complete(lease("a"));
+        return all;
+    }
+
+    @Test
+    void asyncWait_thatIsCancelledBetweenTwoLocks_asksInVainForTheSecond_andReleasesTheFirst() {
+        grantedFirstOfTwo(all -> all.cancel(false));
+
+        assertThat(locks.futures.get("b")).isCancelled();
+        assertThat(closed).containsExactly("a");
+    }
+
+    @Test
+    void asyncWait_inWhichThereIsNoMemoryBetweenTwoLocks_fails_andReleasesTheFirst() {
+        CompletableFuture<MultiLease> all = grantedFirstOfTwo(any -> {
+            throw new OutOfMemoryError("on purpose");
+        });
+
+        assertThat(all).isCompletedExceptionally();
+        assertThatThrownBy(all::join).hasRootCauseInstanceOf(OutOfMemoryError.class);
+        assertThat(closed).containsExactly("a");
+    }
+
+    @Test
+    void asyncWait_duringWhichALeaseIsLost_tellsIt_andReleasesAll() {
+        CompletableFuture<MultiLease> all = grantedFirstOfTwo(any -> {});
+        leases.get("a").lost.complete(LossReason.REVOKED);
+
+        locks.futures.get("b").complete(lease("b"));
+
+        assertThatThrownBy(all::join)
+                .hasCauseInstanceOf(LeaseLostException.class)
+                .hasMessageContaining("lock 'a': lost while the others of [a, b] were waited for");
+        assertThat(closed).containsExactly("b", "a");
+    }
+
+    /** A release that cannot be sent must not keep the caller waiting. */
+    @Test
+    void asyncWait_thatFails_isTold_thoughTheReleaseFailsToo() {
+        CompletableFuture<MultiLease> all = grantedFirstOfTwo(any -> {});
+        leases.get("a").whileClosed = any -> {
+            throw new OutOfMemoryError("on purpose");
+        };
+
+        locks.futures.get("b").completeExceptionally(new LockUnavailableException("the store is away"));
+
+        assertThatThrownBy(all::join).hasCauseInstanceOf(LockUnavailableException.class);
     }
 
     @Test

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -101,7 +102,7 @@ final class ElectCommand implements Callable<Integer> {
     }
 
     /** Waits to be elected and runs the command. Returns how long it ran; zero if the store failed meanwhile. */
-    private Duration standOnce(LockClient client, DistributedLock lock, LockRunner runner, Messages messages)
+    Duration standOnce(LockClient client, DistributedLock lock, LockRunner runner, Consumer<String> messages)
             throws InterruptedException, CommandFailedException {
         Lease elected;
         try (Progress progress = Progress.start(client, name, spec.commandLine().getErr())) {

@@ -1,6 +1,7 @@
 package dev.holdfast.lock.jdbc;
 
 import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.release;
 import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.renew;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -9,6 +10,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
@@ -16,10 +18,12 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -35,6 +39,7 @@ final class SessionConfirmationTest {
 
     private static final String HEARTBEAT = "SELECT pg_catalog.pg_backend_pid()";
 
+    private final List<Connection> taken = new CopyOnWriteArrayList<>();
     private final AtomicInteger heartbeats = new AtomicInteger();
     /** How many attempts wait for their answers, which the database has given already. */
     private final AtomicInteger late = new AtomicInteger();
@@ -76,6 +81,33 @@ final class SessionConfirmationTest {
         }
     }
 
+    /** Behind a proxy, the answer may be another session's, which says nothing of the other locks. */
+    @Test
+    void releaseOfALockThatTheSessionDoesNotHave_confirmsNothing_beforeTheSessionHasSaidWhichItIs() throws Exception {
+        try (HikariDataSource pool = SharedDb.POSTGRESQL.db().pool(config -> {});
+                LockBackend backend = JdbcInternals.backend(
+                        JdbcLocks.builder(late(pool))
+                                .strategy(JdbcStrategy.SESSION)
+                                .table(SharedDb.newTable())
+                                .createTable(true),
+                        LockClientOptions.defaults())) {
+            Grant gone = acquire(backend, "gone");
+            acquire(backend, "another");
+            for (Connection each : taken) {
+                if (!each.isClosed()) {
+                    try (Statement statement = each.createStatement()) {
+                        statement.execute("SELECT pg_advisory_unlock_all()");
+                    }
+                }
+            }
+            int before = heartbeats.get();
+
+            assertThat(release(backend, gone)).isEqualTo(ReleaseResult.NOT_HELD);
+
+            assertThat(heartbeats.get()).isGreaterThan(before);
+        }
+    }
+
     private static <T> CompletableFuture<T> begun(Supplier<T> call) {
         return CompletableFuture.supplyAsync(call, task -> new Thread(task).start());
     }
@@ -93,7 +125,11 @@ final class SessionConfirmationTest {
     private DataSource late(DataSource pool) {
         return proxy(DataSource.class, (self, method, arguments) -> {
             Object result = call(pool, method, arguments);
-            return result instanceof Connection connection ? late(connection) : result;
+            if (result instanceof Connection connection) {
+                taken.add(connection);
+                return late(connection);
+            }
+            return result;
         });
     }
 

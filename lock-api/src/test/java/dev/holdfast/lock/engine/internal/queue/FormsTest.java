@@ -273,4 +273,17 @@ class FormsTest {
 
         assertThat(backend.attempts).extracting(AcquireRequest::waitMillis).containsExactly(10_000L, 9_000L);
     }
+
+    @Test
+    void permits_ofAnotherLimit_areAskedForAgain_inTheTimeThatIsLeft_withoutBlockingToo() {
+        backend.answers.add(CompletableFuture.completedStage(new AcquireResult.OtherLimit(SimStore.LIMIT)));
+        backend.duringAttempt = () -> pass(Virtual.SECOND);
+
+        CompletableFuture<Permit> asked =
+                client.semaphore("n", SimStore.LIMIT + 1).withStoredLimit().acquireAsync(2, Duration.ofSeconds(10));
+        pass(5 * Virtual.SECOND);
+
+        assertThat(asked).isCompleted();
+        assertThat(backend.attempts).extracting(AcquireRequest::waitMillis).containsExactly(10_000L, 9_000L);
+    }
 }

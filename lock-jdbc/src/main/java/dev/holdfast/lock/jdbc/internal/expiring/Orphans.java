@@ -81,7 +81,7 @@ final class Orphans {
             });
         } catch (SQLException | LockException e) {
             // The next round tries again.
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             LOG.debug("lock table '{}': a driver or pool failed, the next round tries again", database.table(), e);
         }
     }

@@ -65,6 +65,57 @@ final class ExpiringRowBackendTest {
                 nanos::get);
     }
 
+    /** It may have been carried out behind the release, so its row is looked for. */
+    @Test
+    void attempt_endsWhileTheReleaseOfItsAcquisitionIsUnderWay_isLookedFor() throws Exception {
+        CountDownLatch takes = new CountDownLatch(1);
+        CountDownLatch taken = new CountDownLatch(1);
+        CountDownLatch frees = new CountDownLatch(1);
+        CountDownLatch freed = new CountDownLatch(1);
+        AtomicInteger attempts = new AtomicInteger();
+        db.on(TAKE, call -> {
+            if (attempts.incrementAndGet() == 1) {
+                takes.countDown();
+                awaitLatch(taken);
+            }
+            return Answer.row(5L, null);
+        });
+        db.on(FREE, call -> {
+            if (frees.getCount() > 0) {
+                frees.countDown();
+                awaitLatch(freed);
+            }
+            return Answer.row((Object) null);
+        });
+        try (LockBackend backend = backend(JdbcStrategy.VERSION, false)) {
+            BackendDriver driver = BackendDriver.of(backend, NAME);
+            CompletableFuture<AcquireResult> late = CompletableFuture.supplyAsync(
+                    () -> answer(driver.send(0, 60_000)), task -> new Thread(task).start());
+            awaitLatch(takes);
+            Grant grant = ((AcquireResult.Granted) answer(driver.send(0, 60_000))).grant();
+            CompletableFuture<ReleaseResult> released =
+                    CompletableFuture.supplyAsync(() -> release(backend, grant), task -> new Thread(task).start());
+            awaitLatch(frees);
+            taken.countDown();
+            late.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+            freed.countDown();
+
+            assertThat(released.get(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isEqualTo(ReleaseResult.RELEASED);
+            await().atMost(PATIENCE).until(() -> !db.calls("FOR UPDATE NOWAIT").isEmpty());
+        } finally {
+            taken.countDown();
+            freed.countDown();
+        }
+    }
+
+    private static void awaitLatch(CountDownLatch latch) {
+        try {
+            assertThat(latch.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
     private static Answer busy(long remainingMillis) {
         return Answer.row(null, remainingMillis);
     }

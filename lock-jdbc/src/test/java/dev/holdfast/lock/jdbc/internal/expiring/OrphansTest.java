@@ -181,11 +181,14 @@ final class OrphansTest {
     void round_fails_theNextOneTriesAgain() {
         RecordedDb db = new RecordedDb(DatabaseDialects.H2);
         TableName table = LockTable.VERSION.defaultTable();
-        List<RuntimeException> unchecked =
-                List.of(new LockUnavailableException("no"), new IllegalStateException("a driver's fault"));
+        List<Throwable> failures = List.of(
+                new LockUnavailableException("no"),
+                new IllegalStateException("a driver's fault"),
+                new SQLException("broken", "08006"),
+                new OutOfMemoryError("on purpose"));
         Set<Thread> threads = ConcurrentHashMap.newKeySet();
         List<AcquisitionId> acquisitions = new ArrayList<>();
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < failures.size(); i++) {
             acquisitions.add(BackendDriver.newAcquisition("late/" + i));
         }
         try (Database database = db.open(JdbcStrategy.VERSION)) {
@@ -204,10 +207,13 @@ final class OrphansTest {
                         > 1) {
                     return null;
                 }
-                if (number == 2) {
-                    throw new SQLException("broken", "08006");
+                if (failures.get(number) instanceof SQLException broken) {
+                    throw broken;
                 }
-                throw unchecked.get(number);
+                if (failures.get(number) instanceof Error noMemory) {
+                    throw noMemory;
+                }
+                throw (RuntimeException) failures.get(number);
             });
 
             acquisitions.forEach(orphans::remove);

@@ -84,6 +84,20 @@ final class LockedRowBackendTest extends RecordedRowLocks {
         assertThat(renew(backend, grant)).isInstanceOf(RenewResult.Lost.class);
     }
 
+    @Test
+    void attemptThatIsRepeated_endsWithAnError_endsTheHold() {
+        free(4);
+        BackendDriver driver = BackendDriver.of(backend, NAME);
+        driver.acquire();
+        db.on(BEAT, call -> {
+            throw new OutOfMemoryError("on purpose");
+        });
+
+        assertThatThrownBy(driver::acquire).hasStackTraceContaining("OutOfMemoryError: on purpose");
+
+        assertThat(db.events()).contains("1 abort");
+    }
+
     /** A network time-out costs the connection: a statement has its time, though its caller may have left. */
     @Test
     void attempt_ofAHastyCaller_leavesTheStatementsTheirTime() {

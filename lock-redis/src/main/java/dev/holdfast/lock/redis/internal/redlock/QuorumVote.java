@@ -62,7 +62,7 @@ final class QuorumVote<V> {
     /** Lets the rule look; the decision is completed outside the lock. */
     <T> void decide(Function<QuorumVote<V>, @Nullable T> rule, CompletableFuture<T> decision, String what, int quorum) {
         T result = null;
-        RuntimeException exception = null;
+        Throwable exception = null;
         lock.lock();
         try {
             if (decided) {
@@ -70,7 +70,7 @@ final class QuorumVote<V> {
             }
             try {
                 result = rule.apply(this);
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | Error e) { // whoever waits for the decision gets it
                 exception = e;
             }
             if (result == null && exception == null && pending == 0) {

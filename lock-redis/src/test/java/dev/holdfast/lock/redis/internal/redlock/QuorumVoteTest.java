@@ -100,6 +100,21 @@ final class QuorumVoteTest {
     }
 
     @Test
+    void ruleWithoutMemory_hasDecided() {
+        votes.decide(
+                seen -> {
+                    throw new OutOfMemoryError("on purpose");
+                },
+                decision,
+                "attempt",
+                2);
+        assertThat(decision)
+                .failsWithin(Duration.ZERO)
+                .withThrowableThat()
+                .withRootCauseInstanceOf(OutOfMemoryError.class);
+    }
+
+    @Test
     void late_looksAgainOnce_afterTheFirstTimeThatWasAskedFor() {
         List<Boolean> told = new CopyOnWriteArrayList<>();
         votes.onLate(() -> told.add(votes.isLate()));
