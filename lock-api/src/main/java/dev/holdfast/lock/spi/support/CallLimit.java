@@ -37,7 +37,8 @@ public final class CallLimit {
 
     /**
      * Makes the call, at once or later, on any thread. A call whose time is over before it could start is not made and
-     * has no result: its caller has given it up, and a thousand failures at a time would delay renewals.
+     * has no result: its caller has given it up, and a thousand failures at a time would delay renewals. So nothing may wait
+     * for this result without a time limit; a caller that counts unanswered calls counts them in {@code call}.
      *
      * @param <T> the call's result
      * @param call starts the call, and returns its result to come

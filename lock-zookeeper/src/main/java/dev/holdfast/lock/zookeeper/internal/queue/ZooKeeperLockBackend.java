@@ -135,11 +135,10 @@ public final class ZooKeeperLockBackend implements LockBackend, SessionTracker.O
                 nodes.computeIfAbsent(acquisition.owner(), owner -> ZooKeeperAcquisition.of(acquisition));
         long startNanos = System.nanoTime();
         long timeoutNanos = TimeUnit.MILLISECONDS.toNanos(request.timeoutMillis());
-        return translated(
-                "queue for it",
-                attemptLimit.run(
-                        () -> node.inTurn(() -> attempts.tryAcquire(request, node)),
-                        () -> System.nanoTime() - startNanos > timeoutNanos));
+        // It counts as unanswered from its turn on: an attempt that the limit drops is never answered.
+        return attemptLimit.run(
+                () -> translated("queue for it", node.inTurn(() -> attempts.tryAcquire(request, node))),
+                () -> System.nanoTime() - startNanos > timeoutNanos);
     }
 
     @Override

@@ -7,12 +7,16 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import dev.holdfast.lock.zookeeper.LocalTree;
 import dev.holdfast.lock.zookeeper.LocalZooKeeper;
 import dev.holdfast.lock.zookeeper.internal.session.LocalClient;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
@@ -25,6 +29,8 @@ import org.junit.jupiter.api.Test;
 
 /** What a closed client still does, and when it closes a framework. No server. */
 class ZooKeeperCloseTest {
+    private static final int ATTEMPTS_AT_A_TIME = 32;
+
     private final LocalTree tree = new LocalTree();
 
     private static ConditionFactory soon() {
@@ -142,6 +148,52 @@ class ZooKeeperCloseTest {
         client.curator.tell(KeeperState.SyncConnected);
         assertThat(client.queue("a")).isEmpty();
         assertThat(client.curator.listeners).isEmpty();
+    }
+
+    /** An attempt whose time ended before its turn was never sent, so no answer to it can come. */
+    @Test
+    void anothers_attemptWasDroppedInAnOverload_stops() throws Exception {
+        LocalClient client = new LocalClient(tree, false);
+        client.use("a");
+        client.zk.hold();
+        List<BackendDriver> crowd = new ArrayList<>();
+        for (int i = 0; i < ATTEMPTS_AT_A_TIME; i++) {
+            crowd.add(client.driver("a"));
+            crowd.get(i).send(BackendDriver.WAIT_MILLIS);
+        }
+        BackendDriver dropped = client.driver("a");
+        CompletionStage<AcquireResult> noAnswer = dropped.send(BackendDriver.WAIT_MILLIS, 1);
+        Thread.sleep(10);
+        client.zk.answerAll();
+        crowd.forEach(BackendDriver::abandon);
+        dropped.abandon();
+        assertThat(client.zk.requests("create EPHEMERAL")).hasSize(ATTEMPTS_AT_A_TIME);
+
+        client.close();
+
+        assertThat(noAnswer.toCompletableFuture()).isNotDone();
+        assertThat(client.queue("a")).isEmpty();
+        assertThat(client.curator.listeners).isEmpty();
+    }
+
+    /** The attempts that wait for their turn are made after those that are under way, and find that they have ended. */
+    @Test
+    void anothers_attemptsWaitForTheirTurn_stopsWhenTheOthersHaveAnAnswer() throws Exception {
+        LocalClient client = new LocalClient(tree, false);
+        client.use("a");
+        client.zk.hold();
+        List<CompletionStage<AcquireResult>> attempts = new ArrayList<>();
+        for (int i = 0; i < ATTEMPTS_AT_A_TIME + 1; i++) {
+            attempts.add(client.driver("a").send(BackendDriver.WAIT_MILLIS));
+        }
+
+        client.close();
+
+        assertThat(client.curator.listeners).hasSize(1);
+        client.zk.answerAll();
+        assertThat(client.curator.listeners).isEmpty();
+        assertThat(attempts).allMatch(each -> each.toCompletableFuture().isDone());
+        assertThat(client.queue("a")).isEmpty();
     }
 
     /** The end of the session ends all pending deletions in it. */
