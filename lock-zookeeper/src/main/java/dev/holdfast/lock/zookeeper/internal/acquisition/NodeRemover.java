@@ -166,12 +166,10 @@ public final class NodeRemover {
                 return;
             }
             running.incrementAndGet(); // the session goes on, and no other client would look for the node
+            ZooKeeperAcquisition late = ZooKeeperAcquisition.ended(node.acquisition(), session);
             timer.after(session.handle().getSessionTimeout(), () -> {
-                if (session.isAlive()) {
-                    StageHelpers.listen(deleteAll(session, node), (done, failure) -> answered());
-                } else {
-                    answered();
-                }
+                StageHelpers.ignore(remove(late)); // a search without an answer is repeated
+                answered();
             });
         });
     }

@@ -20,11 +20,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What is deleted for an ended acquisition, and what is reported about its node. No server. */
 class NodeRemoverTest {
@@ -86,6 +89,43 @@ class NodeRemoverTest {
         assertThat(zk.requests)
                 .filteredOn(request -> request.equals("list " + tree.parent("removed")))
                 .hasSize(2);
+    }
+
+    /** The session goes on, and with it the node of a late creation, which nobody else looks for. */
+    @ParameterizedTest
+    @ValueSource(strings = {"list", "delete"})
+    void remove_creationStillUnderWay_secondSearchHasNoAnswer_isRepeated(String request) throws Exception {
+        String parent = tree.parent("removed");
+        LocalTree servers = new LocalTree();
+        for (String each : List.of("/locks", parent)) {
+            servers.create(each, new byte[0], ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT, 0);
+        }
+        LocalZooKeeper client = new LocalZooKeeper(servers);
+        client.sessionMillis = 1;
+        AtomicInteger searches = new AtomicInteger();
+        client.onRequest = sent -> {
+            int search = sent.startsWith("list") ? searches.incrementAndGet() : 0;
+            if (search == 2) {
+                servers.create(
+                        parent + "/" + SequentialNode.prefix(acquisition),
+                        new byte[0],
+                        ZooDefs.Ids.OPEN_ACL_UNSAFE,
+                        CreateMode.EPHEMERAL_SEQUENTIAL,
+                        client.getSessionId());
+                client.fail(request, LocalZooKeeper.Fault.REQUEST_LOST);
+            } else if (search == 3) {
+                client.heal();
+            }
+        };
+        ZooKeeperAcquisition node = ZooKeeperAcquisition.of(acquisition);
+        node.uncertainSession = new Session(client, false);
+
+        assertThat(removals.remove(node)).isCompletedWithValue(false);
+
+        await().atMost(PATIENCE).until(removals::isIdle);
+        assertThat(servers.children(parent)).isEmpty();
+        assertThat(searches).hasValue(3);
+        assertThat(idle).hasPositiveValue();
     }
 
     /** In an application's session, which goes on, a closed client searches a second time before it stops. */
