@@ -3,6 +3,7 @@ package dev.holdfast.lock.spi.support;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
@@ -47,9 +48,10 @@ public final class CallLimit {
      */
     public <T> CompletableFuture<T> run(Supplier<CompletableFuture<T>> call, BooleanSupplier isOver) {
         CompletableFuture<T> result = new CompletableFuture<>();
+        AtomicBoolean hasLeft = new AtomicBoolean();
         mutex.lock();
         try {
-            waiting.add(new Waiting(() -> start(call, result), isOver));
+            waiting.add(new Waiting(() -> start(call, result, hasLeft), isOver));
         } finally {
             mutex.unlock();
         }
@@ -57,24 +59,27 @@ public final class CallLimit {
         return result;
     }
 
-    private <T> void start(Supplier<CompletableFuture<T>> call, CompletableFuture<T> result) {
-        CompletableFuture<T> started;
+    /** An Error leaves its place too, even without memory for its caller's answer. */
+    private <T> void start(Supplier<CompletableFuture<T>> call, CompletableFuture<T> result, AtomicBoolean hasLeft) {
         try {
-            started = call.get();
-        } catch (Throwable e) { // an Error too leaves its place
-            started = CompletableFuture.failedFuture(e);
+            call.get().whenComplete((value, failure) -> {
+                leave(hasLeft);
+                if (failure == null) {
+                    result.complete(value);
+                } else {
+                    result.completeExceptionally(failure);
+                }
+            });
+        } catch (Throwable e) {
+            leave(hasLeft);
+            result.completeExceptionally(e);
         }
-        started.whenComplete((value, failure) -> {
-            leave();
-            if (failure == null) {
-                result.complete(value);
-            } else {
-                result.completeExceptionally(failure);
-            }
-        });
     }
 
-    private void leave() {
+    private void leave(AtomicBoolean hasLeft) {
+        if (hasLeft.getAndSet(true)) {
+            return;
+        }
         mutex.lock();
         try {
             running--;
@@ -91,9 +96,17 @@ public final class CallLimit {
         }
         do {
             for (Runnable next = next(); next != null; next = next()) {
-                next.run();
+                run(next);
             }
         } while (starts.decrementAndGet() != 0);
+    }
+
+    private static void run(Runnable start) {
+        try {
+            start.run();
+        } catch (Throwable ignored) {
+            // No memory to tell the caller, whose time ends in any case. The next calls must start.
+        }
     }
 
     private @Nullable Runnable next() {

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BiConsumer;
 import org.junit.jupiter.api.Test;
 
 /** How many calls run at a time, and in which order. */
@@ -56,6 +57,51 @@ final class CallLimitTest {
         call();
 
         assertThat(started).hasSize(1);
+    }
+
+    /** Without memory, even the listener of a call that was made cannot be added. */
+    @Test
+    void call_thatEndsWithAnError_leavesItsPlace() {
+        InternalError error = new InternalError("by the test");
+        for (int i = 0; i < 5; i++) {
+            CompletableFuture<Integer> result = limit.run(
+                    () -> new CompletableFuture<>() {
+                        @Override
+                        public CompletableFuture<Integer> whenComplete(
+                                BiConsumer<? super Integer, ? super Throwable> action) {
+                            throw error;
+                        }
+                    },
+                    () -> false);
+            assertThat(result).isCompletedExceptionally();
+            assertThat(result.handle((value, failure) -> failure)).isCompletedWithValue(error);
+        }
+
+        call();
+        call();
+        call();
+
+        assertThat(started).hasSize(2);
+    }
+
+    /** Such an answer may come after the error, and must not leave the place of another call. */
+    @Test
+    void call_thatEndsWithAnError_andIsAnsweredNevertheless_leavesOnePlace() {
+        CompletableFuture<Integer> answered = new CompletableFuture<>() {
+            @Override
+            public CompletableFuture<Integer> whenComplete(BiConsumer<? super Integer, ? super Throwable> action) {
+                super.whenComplete(action);
+                throw new InternalError("by the test");
+            }
+        };
+        limit.run(() -> answered, () -> false);
+        call();
+        call();
+
+        answered.complete(1);
+        call();
+
+        assertThat(started).hasSize(2);
     }
 
     /** Each ends in the one before it. */
