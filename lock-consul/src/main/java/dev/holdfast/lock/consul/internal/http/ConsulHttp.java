@@ -71,15 +71,20 @@ public final class ConsulHttp {
                 result.completeExceptionally(new NotSentException());
                 return false;
             }
-            send(method, path, body, deadline.leftMillis(), renews).whenComplete((reply, failure) -> {
-                gate.leave();
-                if (failure == null) {
-                    result.complete(reply);
-                } else {
-                    result.completeExceptionally(FailureTranslator.unwrap(failure));
-                }
-            });
-            return true;
+            try {
+                send(method, path, body, deadline.leftMillis(), renews).whenComplete((reply, failure) -> {
+                    gate.leave();
+                    if (failure == null) {
+                        result.complete(reply);
+                    } else {
+                        result.completeExceptionally(FailureTranslator.unwrap(failure));
+                    }
+                });
+                return true;
+            } catch (Throwable e) { // no memory: this request fails, and the gate goes on with the others
+                result.completeExceptionally(e);
+                return false;
+            }
         });
         return result;
     }

@@ -99,7 +99,7 @@ public final class RequestGate {
     private static boolean starts(BooleanSupplier request) {
         try {
             return request.getAsBoolean();
-        } catch (RuntimeException e) {
+        } catch (Throwable e) { // an Error too
             return false; // requests report their own failures; the gate must continue
         }
     }

@@ -147,4 +147,28 @@ final class ConsulHttpTest {
             http.close();
         }
     }
+
+    /** Without memory for its answer, a request fails, and those behind it are sent. */
+    @Test
+    void requestsThatEndWithAnError_fail_andLoseNoPermit() throws Exception {
+        try (FakeAgent agent = new FakeAgent((path, body) -> "200 x")) {
+            ConsulConnection connection = FaultyHttpClient.connection(agent);
+            FaultyHttpClient client = (FaultyHttpClient) connection.client();
+            ConsulHttp http = new ConsulHttp(connection);
+            for (Deadline deadline : List.of(
+                    Deadline.in(30_000),
+                    Deadline.in(30_000).goingFirst(),
+                    Deadline.in(30_000).forRenewal())) {
+                client.fails = true;
+                for (int i = 0; i < 10; i++) {
+                    assertThat(http.get("/v1/kv/a", deadline).handle((reply, failure) -> failure))
+                            .succeedsWithin(PATIENCE)
+                            .isSameAs(client.error);
+                }
+                client.fails = false;
+                assertThat(http.get("/v1/kv/a", deadline)).succeedsWithin(PATIENCE);
+            }
+            http.close();
+        }
+    }
 }

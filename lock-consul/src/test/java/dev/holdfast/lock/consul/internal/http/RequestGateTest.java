@@ -103,4 +103,23 @@ final class RequestGateTest {
         gate.leave();
         assertThat(begun).containsExactly("next", "waits");
     }
+
+    /** Without memory for one request, the others must be sent, above all the renewals. */
+    @Test
+    void requestThatEndsWithAnError_isOutAgain() {
+        RequestGate gate = new RequestGate(1);
+        List<String> begun = new ArrayList<>();
+        gate.enter(false, () -> true);
+        gate.enter(false, () -> {
+            throw new InternalError("by the test");
+        });
+        gate.enter(false, () -> begun.add("next"));
+
+        gate.leave();
+
+        assertThat(begun).containsExactly("next");
+        gate.leave();
+        assertThat(gate.tryEnter()).isTrue();
+        assertThat(gate.tryEnter()).isFalse();
+    }
 }
