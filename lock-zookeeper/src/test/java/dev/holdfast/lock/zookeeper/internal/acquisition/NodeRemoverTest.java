@@ -142,6 +142,20 @@ class NodeRemoverTest {
         assertThat(node.uncertainSession).isNull();
     }
 
+    /** Its nodes end with it, so nothing is left to look for. */
+    @Test
+    void isIdle_ifTheSessionEndsBeforeTheSecondLook() throws Exception {
+        LocalZooKeeper ends = new LocalZooKeeper(new LocalTree());
+        ends.sessionMillis = 100;
+        ZooKeeperAcquisition node = ZooKeeperAcquisition.of(acquisition);
+        node.uncertainSession = new Session(ends, false);
+        assertThat(removals.remove(node)).isCompletedWithValue(false);
+
+        ends.state = ZooKeeper.States.CLOSED;
+
+        await().atMost(PATIENCE).until(removals::isIdle);
+    }
+
     /** An acquisition that was never attempted here has no late creation. */
     @Test
     void isIdle_atOnce_whereNothingWasCreated() {
