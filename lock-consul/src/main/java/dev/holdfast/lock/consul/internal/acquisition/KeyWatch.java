@@ -137,6 +137,14 @@ final class KeyWatch {
      */
     private void ask(long index, boolean entered) {
         boolean queries = entered || ConsulKeys.isPath(key) && blocking.tryEnter();
+        try {
+            send(index, queries);
+        } catch (Throwable e) { // no memory: it is repeated after a pause, like a query without an answer
+            answered(index, queries, true, null);
+        }
+    }
+
+    private void send(long index, boolean queries) {
         long askedNanos = System.nanoTime();
         CompletableFuture<Reply> asked = queries ? query(index) : look();
         boolean wanted;
@@ -147,15 +155,15 @@ final class KeyWatch {
         } finally {
             lock.unlock();
         }
+        if (!wanted) {
+            asked.cancel(true);
+        }
         asked.whenComplete((reply, failure) -> {
             Reply usable = failure == null ? reply : null;
             boolean early = millisSince(askedNanos) < PLAIN_PAUSE_MILLIS;
             boolean cached = queries && index > 0 && early && usable != null && usable.index() == index;
             answered(index, queries, !cached, usable);
         });
-        if (!wanted) {
-            asked.cancel(true);
-        }
     }
 
     private CompletableFuture<Reply> query(long index) {
@@ -182,7 +190,7 @@ final class KeyWatch {
             failures = usable ? 0 : failures + 1;
             boolean quiet = absent && quietUntilNanos - System.nanoTime() > 0;
             absent = free;
-            notified = free && !ended && !quiet ? List.copyOf(waiters) : List.of();
+            notified = free && !ended && !quiet ? copyOfWaiters() : List.of();
             pauseMillis = quiet && free ? QUIET_PAUSE_MILLIS : pause(usable, free, prompt);
             stays = entered && !ended && pauseMillis == 0;
         } finally {
@@ -197,18 +205,50 @@ final class KeyWatch {
         if (entered) {
             blocking.leave();
         }
-        if (!hasEnded()) {
+        if (hasEnded()) {
+            return;
+        }
+        try {
             later(pauseMillis).execute(() -> ask(next, false));
+        } catch (Throwable e) { // no memory, or no thread
+            stopped();
         }
     }
 
-    /** Notifies a waiter. An exception of one waiter must not end the query for the others. */
+    /** Without memory for it, the waiters are notified after the next query. */
+    private List<Runnable> copyOfWaiters() {
+        try {
+            return List.copyOf(waiters);
+        } catch (OutOfMemoryError noMemory) {
+            return List.of();
+        }
+    }
+
+    /** The next waiter starts the query again; until then, waiters poll. */
+    private void stopped() {
+        lock.lock();
+        try {
+            started = false;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Notifies a waiter. An exception or an Error of one waiter must not end the query for the others. */
     private static void notifyWaiter(Runnable waiter) {
         try {
             waiter.run();
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
+            report(e);
+        }
+    }
+
+    private static void report(Throwable failure) {
+        try {
             Thread thread = Thread.currentThread();
-            thread.getUncaughtExceptionHandler().uncaughtException(thread, e);
+            thread.getUncaughtExceptionHandler().uncaughtException(thread, failure);
+        } catch (Throwable ignored) {
+            // The handler failed too, as without memory: the query goes on for the others.
         }
     }
 

@@ -5,8 +5,10 @@ import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.consul.ConsulFixture;
 import dev.holdfast.lock.consul.ScriptedConsul;
+import dev.holdfast.lock.consul.internal.http.ConsulConnection;
 import dev.holdfast.lock.consul.internal.http.ConsulHttp;
 import dev.holdfast.lock.consul.internal.http.FakeAgent;
+import dev.holdfast.lock.consul.internal.http.FaultyHttpClient;
 import dev.holdfast.lock.consul.internal.http.RequestGate;
 import dev.holdfast.lock.consul.internal.session.SessionPool;
 import dev.holdfast.lock.spi.Subscription;
@@ -17,8 +19,11 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Nothing is left of a watch when its last waiter has left: no query, no blocking permit, no callback. */
 final class KeyWatchEndTest {
@@ -28,7 +33,11 @@ final class KeyWatchEndTest {
     private final RequestGate blocking = new RequestGate(1);
 
     private KeyWatch watch(FakeAgent agent) {
-        ConsulHttp http = new ConsulHttp(agent.connection());
+        return watch(agent.connection());
+    }
+
+    private KeyWatch watch(ConsulConnection connection) {
+        ConsulHttp http = new ConsulHttp(connection);
         KeyLooks looks = new KeyLooks(new SessionPool(http, ConsulFixture.KEYS, null));
         return new KeyWatch("test/a", http, looks, blocking, ends::incrementAndGet);
     }
@@ -88,21 +97,30 @@ final class KeyWatchEndTest {
         assertThat(blocking.tryEnter()).as("more permits than before").isFalse();
     }
 
-    @Test
-    void faultOfAWaiter_isReported() throws Exception {
+    static List<Throwable> faults() {
+        return List.of(new IllegalStateException("a waiter's own fault"), new InternalError("by the test"));
+    }
+
+    /** Also an Error, as without memory, and one of the handler: the query goes on for the others. */
+    @ParameterizedTest
+    @MethodSource("faults")
+    void faultOfAWaiter_isReported(Throwable fault) throws Exception {
         List<Throwable> reported = new CopyOnWriteArrayList<>();
-        IllegalStateException fault = new IllegalStateException("a waiter's own fault");
         Thread.UncaughtExceptionHandler before = Thread.getDefaultUncaughtExceptionHandler();
         CountDownLatch told = new CountDownLatch(1);
         CountDownLatch called = new CountDownLatch(1);
         Thread.setDefaultUncaughtExceptionHandler((thread, failure) -> {
             reported.add(failure);
             told.countDown();
+            throw new IllegalStateException("the handler's own fault");
         });
         try (FakeAgent agent = new FakeAgent((path, body) -> "404 ")) {
             KeyWatch watch = watch(agent);
             Subscription one = watch.add(() -> {
-                throw fault;
+                if (fault instanceof Error error) {
+                    throw error;
+                }
+                throw (RuntimeException) fault;
             });
             Subscription two = watch.add(called::countDown);
             assertThat(told.await(1, TimeUnit.MINUTES)).isTrue();
@@ -110,8 +128,35 @@ final class KeyWatchEndTest {
             assertThat(reported).isNotEmpty().containsOnly(fault);
             one.close();
             two.close();
+            until(blocking::tryEnter);
         } finally {
             Thread.setDefaultUncaughtExceptionHandler(before);
+        }
+    }
+
+    /** Without memory for the query, it is repeated after a pause, and does not keep its place meanwhile. */
+    @Test
+    void queryThatEndsWithAnError_isRepeated_andGivesItsPlaceBack() throws Exception {
+        AtomicInteger reads = new AtomicInteger();
+        AtomicReference<FaultyHttpClient> client = new AtomicReference<>();
+        try (FakeAgent agent = new FakeAgent((path, body) -> {
+            if (path.contains("?")) {
+                return "404@8 ";
+            }
+            client.get().failing.set(reads.incrementAndGet() == 1 ? 1 : 0);
+            return "200@7 x";
+        })) {
+            ConsulConnection connection = FaultyHttpClient.connection(agent);
+            client.set((FaultyHttpClient) connection.client());
+            CountDownLatch called = new CountDownLatch(1);
+            Subscription only = watch(connection).add(called::countDown);
+
+            assertThat(called.await(1, TimeUnit.MINUTES)).isTrue();
+
+            assertThat(reads).hasValueGreaterThan(1);
+            only.close();
+            until(blocking::tryEnter);
+            assertThat(blocking.tryEnter()).as("more permits than before").isFalse();
         }
     }
 }

@@ -159,13 +159,12 @@ final class ConsulHttpTest {
                     Deadline.in(30_000),
                     Deadline.in(30_000).goingFirst(),
                     Deadline.in(30_000).forRenewal())) {
-                client.fails = true;
+                client.failing.set(10);
                 for (int i = 0; i < 10; i++) {
                     assertThat(http.get("/v1/kv/a", deadline).handle((reply, failure) -> failure))
                             .succeedsWithin(PATIENCE)
                             .isSameAs(client.error);
                 }
-                client.fails = false;
                 assertThat(http.get("/v1/kv/a", deadline)).succeedsWithin(PATIENCE);
             }
             http.close();

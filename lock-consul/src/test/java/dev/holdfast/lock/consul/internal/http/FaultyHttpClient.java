@@ -10,14 +10,17 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLParameters;
 
-/** Sends the requests of another client. On demand, nothing can be added to its answers, as without memory. */
+/** Sends the requests of another client. On demand, nothing can be added to an answer, as without memory. */
 public final class FaultyHttpClient extends HttpClient {
     public final Error error = new InternalError("by the test");
-    public volatile boolean fails;
+
+    /** How many of the next requests end with the error. */
+    public final AtomicInteger failing = new AtomicInteger();
 
     private final HttpClient client;
 
@@ -34,7 +37,7 @@ public final class FaultyHttpClient extends HttpClient {
     @Override
     public <T> CompletableFuture<HttpResponse<T>> sendAsync(
             HttpRequest request, HttpResponse.BodyHandler<T> bodyHandler) {
-        if (!fails) {
+        if (failing.getAndUpdate(left -> Math.max(0, left - 1)) == 0) {
             return client.sendAsync(request, bodyHandler);
         }
         return new CompletableFuture<>() {
