@@ -7,10 +7,11 @@ import dev.holdfast.lock.spi.support.FailureTranslator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
 
 /**
  * Looks whether keys exist, for all that ask within half a second: one request for up to 64 keys, and one request after
@@ -21,25 +22,31 @@ final class KeyLooks {
     private static final long PAUSE_MILLIS = 500;
     private static final long LOOK_MILLIS = 5_000;
 
-    private final SessionPool sessions;
+    private final Function<Transaction, CompletableFuture<Transaction.Outcome>> request;
+    private final Executor afterAPause;
     private final ReentrantLock lock = new ReentrantLock();
     private final Map<String, CompletableFuture<Boolean>> asked = new LinkedHashMap<>();
     private boolean running;
 
     KeyLooks(SessionPool sessions) {
-        this.sessions = sessions;
+        this(
+                transaction -> sessions.transact(transaction, true, Deadline.in(LOOK_MILLIS)),
+                CompletableFuture.delayedExecutor(PAUSE_MILLIS, TimeUnit.MILLISECONDS, Runnable::run));
+    }
+
+    /** With a given way to send requests and to wait, for tests. */
+    KeyLooks(Function<Transaction, CompletableFuture<Transaction.Outcome>> request, Executor afterAPause) {
+        this.request = request;
+        this.afterAPause = afterAPause;
     }
 
     /** Returns whether a key is absent, after half a second or more. */
     CompletableFuture<Boolean> isAbsent(String key) {
-        CompletableFuture<Boolean> look = new CompletableFuture<>();
+        CompletableFuture<Boolean> look;
         boolean start;
         lock.lock();
         try {
-            CompletableFuture<Boolean> known = asked.putIfAbsent(key, look);
-            if (known != null) {
-                return known.copy();
-            }
+            look = asked.computeIfAbsent(key, unused -> new CompletableFuture<>());
             start = !running;
             running = true;
         } finally {
@@ -52,43 +59,83 @@ final class KeyLooks {
     }
 
     private void later() {
-        CompletableFuture.delayedExecutor(PAUSE_MILLIS, TimeUnit.MILLISECONDS, Runnable::run)
-                .execute(this::round);
+        try {
+            afterAPause.execute(this::round);
+        } catch (Throwable e) { // no memory, or no thread: those that have asked ask again, which starts a round
+            notRunning();
+            fail(takeAsked(), e);
+        }
+    }
+
+    private void notRunning() {
+        lock.lock();
+        try {
+            running = false;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private static void fail(List<Map.Entry<String, CompletableFuture<Boolean>>> looks, Throwable failure) {
+        for (Map.Entry<String, CompletableFuture<Boolean>> look : looks) {
+            look.getValue().completeExceptionally(failure);
+        }
     }
 
     /** Looks for all that have asked until now. */
     private void round() {
-        Map<String, CompletableFuture<Boolean>> looks;
+        List<Map.Entry<String, CompletableFuture<Boolean>>> looks = List.of();
+        try {
+            looks = takeAsked();
+        } catch (Throwable ignored) {
+            // No memory: the next round takes them.
+        }
+        send(looks);
+    }
+
+    private List<Map.Entry<String, CompletableFuture<Boolean>>> takeAsked() {
         lock.lock();
         try {
-            looks = new LinkedHashMap<>(asked);
+            List<Map.Entry<String, CompletableFuture<Boolean>>> taken = List.copyOf(asked.entrySet());
             asked.clear();
+            return taken;
         } finally {
             lock.unlock();
         }
-        send(List.copyOf(looks.keySet()), looks);
     }
 
-    private void send(List<String> keys, Map<String, CompletableFuture<Boolean>> looks) {
-        if (keys.isEmpty()) {
+    private void send(List<Map.Entry<String, CompletableFuture<Boolean>>> looks) {
+        if (looks.isEmpty()) {
             endRound();
             return;
         }
-        int size = Math.min(keys.size(), Transaction.MAX_OPERATIONS);
+        try {
+            sendFirst(looks);
+        } catch (Throwable e) { // no memory: these fail, and the next round is made nevertheless
+            try {
+                fail(looks, e);
+            } finally {
+                endRound();
+            }
+        }
+    }
+
+    private void sendFirst(List<Map.Entry<String, CompletableFuture<Boolean>>> looks) {
+        int size = Math.min(looks.size(), Transaction.MAX_OPERATIONS);
+        List<Map.Entry<String, CompletableFuture<Boolean>>> rest = looks.subList(size, looks.size());
         Transaction transaction = new Transaction();
-        keys.subList(0, size).forEach(transaction::checkAbsent);
-        FailureTranslator.guard(() -> sessions.transact(transaction, true, Deadline.in(LOOK_MILLIS)))
-                .whenComplete((outcome, failure) -> {
-                    send(keys.subList(size, keys.size()), looks);
-                    for (int i = 0; i < size; i++) {
-                        CompletableFuture<Boolean> look = Objects.requireNonNull(looks.get(keys.get(i)));
-                        if (failure == null) {
-                            look.complete(!outcome.refusals().containsKey(i));
-                        } else {
-                            look.completeExceptionally(FailureTranslator.unwrap(failure));
-                        }
-                    }
-                });
+        looks.subList(0, size).forEach(look -> transaction.checkAbsent(look.getKey()));
+        FailureTranslator.guard(() -> request.apply(transaction)).whenComplete((outcome, failure) -> {
+            send(rest);
+            for (int i = 0; i < size; i++) {
+                CompletableFuture<Boolean> look = looks.get(i).getValue();
+                if (failure == null) {
+                    look.complete(!outcome.refusals().containsKey(i));
+                } else {
+                    look.completeExceptionally(FailureTranslator.unwrap(failure));
+                }
+            }
+        });
     }
 
     private void endRound() {
