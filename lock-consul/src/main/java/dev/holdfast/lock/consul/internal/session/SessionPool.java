@@ -9,6 +9,7 @@ import dev.holdfast.lock.consul.internal.http.Reply;
 import dev.holdfast.lock.consul.internal.http.Unchecked;
 import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.spi.support.FailureTranslator;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Base64;
@@ -59,7 +60,8 @@ public final class SessionPool {
         } finally {
             lock.unlock();
         }
-        create(ttlMillis, identity, deadline).whenComplete((session, failure) -> {
+        // Whatever happens to the request, those who wait for the session learn it.
+        FailureTranslator.guard(() -> create(ttlMillis, identity, deadline)).whenComplete((session, failure) -> {
             if (failure == null) {
                 made.complete(session);
             } else {
@@ -135,11 +137,7 @@ public final class SessionPool {
         if (running != null) {
             return running.copy();
         }
-        // A new random value, because Consul does not count a write that changes nothing.
-        String value =
-                Base64.getEncoder().encodeToString(OwnerId.random().toString().getBytes(StandardCharsets.US_ASCII));
-        Transaction write = new Transaction().lock(keys.epoch(session.id()), session.id(), value);
-        transact(write, false, deadline.goingFirst())
+        FailureTranslator.guard(() -> transact(epochWrite(session), false, deadline.goingFirst()))
                 // Before the epoch increases: a caller that sends an attempt with the new epoch and then asks for a
                 // newer one must not get this one.
                 .whenComplete((outcome, failure) -> session.newEpoch().set(null))
@@ -152,6 +150,13 @@ public final class SessionPool {
                     }
                 });
         return result;
+    }
+
+    /** Writes a new random value, because Consul does not count a write that changes nothing. */
+    private Transaction epochWrite(ConsulSession session) {
+        String value =
+                Base64.getEncoder().encodeToString(OwnerId.random().toString().getBytes(StandardCharsets.US_ASCII));
+        return new Transaction().lock(keys.epoch(session.id()), session.id(), value);
     }
 
     private boolean raised(ConsulSession session, Transaction.Outcome outcome) throws ConsulException {

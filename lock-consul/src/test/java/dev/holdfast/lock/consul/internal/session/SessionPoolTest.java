@@ -218,4 +218,18 @@ final class SessionPoolTest {
         assertThat(passed.hasPassed()).isTrue();
         assertThat(Deadline.in(0).hasPassed()).isTrue();
     }
+
+    /** As without memory: a session that cannot even be asked for is not waited for by those who come later. */
+    @Test
+    void session_thatCannotBeAskedFor_isFollowedByAnother() {
+        assertThat(sessions.usable(30_000, null, soon())).isCompletedExceptionally();
+        assertThat(usable(30_000).hasEnded()).isFalse();
+    }
+
+    @Test
+    void epoch_thatCannotBeAskedFor_isFollowedByAnother() {
+        ConsulSession session = usable(30_000);
+        assertThat(sessions.newEpoch(session, null)).isCompletedExceptionally();
+        assertThat(BackendDriver.answer(sessions.newEpoch(session, soon()))).isTrue();
+    }
 }
