@@ -8,6 +8,7 @@ import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.testkit.support.Waits;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
@@ -57,8 +58,9 @@ final class ClientProgram {
     private ClientProgram(String uri, Duration lease) {
         LockOptions options = LockOptions.builder().lease(lease).build();
         interrupted = options.toBuilder().interruptOnLoss(true).build();
-        client = LockClient.connect(
-                uri, LockClientOptions.builder().lockOptions(options).build());
+        LockClientOptions ofClient =
+                LockClientOptions.builder().lockOptions(options).build();
+        client = Waits.eventually(() -> LockClient.connect(uri, ofClient)); // the first connection loads the driver
         client.addListener(new LockListener() {
             @Override
             public void lost(String name, long token, Duration held, LossReason reason) {

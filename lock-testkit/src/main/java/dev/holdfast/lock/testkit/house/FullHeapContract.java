@@ -72,9 +72,11 @@ public abstract class FullHeapContract {
 
     private void filled() throws Exception {
         HouseReport.reset();
-        LockOptions options = LockOptions.builder().lease(lease()).build();
-        try (LockClient other = LockClient.connect(
-                        uri(), LockClientOptions.builder().lockOptions(options).build());
+        LockClientOptions options = LockClientOptions.builder()
+                .lockOptions(LockOptions.builder().lease(lease()).build())
+                .build();
+        String uri = uri();
+        try (LockClient other = Waits.eventually(() -> LockClient.connect(uri, options));
                 BystanderLocks bystanders = BystanderLocks.hold(other, BYSTANDERS, lease());
                 ClientProcess process = ClientProcess.start(uri(), lease(), "-Xmx40m")) {
             new Run(other, process).run();

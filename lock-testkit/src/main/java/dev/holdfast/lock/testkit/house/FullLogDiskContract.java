@@ -53,9 +53,11 @@ public abstract class FullLogDiskContract {
     private void keepsLocks(boolean throwing) throws Exception {
         HouseReport.reset();
         String prefix = "full-log-" + RUNS.incrementAndGet() + "-";
-        LockOptions options = LockOptions.builder().lease(LEASE).build();
-        try (LockClient other = LockClient.connect(
-                        uri(), LockClientOptions.builder().lockOptions(options).build());
+        LockClientOptions options = LockClientOptions.builder()
+                .lockOptions(LockOptions.builder().lease(LEASE).build())
+                .build();
+        String uri = uri();
+        try (LockClient other = Waits.eventually(() -> LockClient.connect(uri, options));
                 BystanderLocks bystanders = BystanderLocks.hold(other, BYSTANDERS, LEASE);
                 ClientProcess process = ClientProcess.startWithFullLog(uri(), LEASE, throwing)) {
             process.grumble();

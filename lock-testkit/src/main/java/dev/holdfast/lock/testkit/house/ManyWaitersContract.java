@@ -7,6 +7,7 @@ import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.testkit.support.PauseMeter;
+import dev.holdfast.lock.testkit.support.Waits;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -71,10 +72,12 @@ public abstract class ManyWaitersContract {
 
     private void curve(int limit, int... sizes) throws Exception {
         HouseReport.reset();
-        LockOptions options = LockOptions.builder().lease(LEASE).build();
+        LockClientOptions options = LockClientOptions.builder()
+                .lockOptions(LockOptions.builder().lease(LEASE).build())
+                .build();
         List<ClientProcess> processes = new ArrayList<>();
-        try (LockClient client = LockClient.connect(
-                uri(), LockClientOptions.builder().lockOptions(options).build())) {
+        String uri = uri();
+        try (LockClient client = Waits.eventually(() -> LockClient.connect(uri, options))) {
             for (int i = 0; i < PROCESSES; i++) {
                 processes.add(ClientProcess.start(uri(), LEASE, "-Xmx256m"));
             }

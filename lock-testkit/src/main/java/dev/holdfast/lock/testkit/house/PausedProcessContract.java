@@ -58,9 +58,11 @@ public abstract class PausedProcessContract {
     }
 
     private LockClient newClient() throws Exception {
-        LockOptions options = LockOptions.builder().lease(lease()).build();
-        return LockClient.connect(
-                uri(), LockClientOptions.builder().lockOptions(options).build());
+        LockClientOptions options = LockClientOptions.builder()
+                .lockOptions(LockOptions.builder().lease(lease()).build())
+                .build();
+        String uri = uri();
+        return Waits.eventually(() -> LockClient.connect(uri, options));
     }
 
     private void stopped() throws Exception {

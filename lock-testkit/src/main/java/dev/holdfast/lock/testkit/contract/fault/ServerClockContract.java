@@ -10,6 +10,7 @@ import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.testkit.server.process.ServerClock;
+import dev.holdfast.lock.testkit.support.Waits;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
@@ -67,11 +68,10 @@ public abstract class ServerClockContract {
     }
 
     private LockClient newClient(Duration lease) {
-        return LockClient.connect(
-                server.address(),
-                LockClientOptions.builder()
-                        .lockOptions(LockOptions.builder().lease(lease).build())
-                        .build());
+        LockClientOptions options = LockClientOptions.builder()
+                .lockOptions(LockOptions.builder().lease(lease).build())
+                .build();
+        return Waits.eventually(() -> LockClient.connect(server.address(), options));
     }
 
     @Test
