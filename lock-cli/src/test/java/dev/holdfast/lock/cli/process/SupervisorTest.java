@@ -77,6 +77,18 @@ class SupervisorTest {
         assertThat(outcome).isEqualTo(new Supervisor.Outcome(143, true));
     }
 
+    /** It heeds the TERM, and ends as if it had chosen to. */
+    @Test
+    void programThatEndsWithAStatusOfItsOwnAfterTheTerm_itsChildIsKilledToo() throws Exception {
+        world.program.orphan = true;
+        world.at(11, () -> world.program.ends(0));
+
+        Supervisor.Outcome outcome = supervise(false);
+
+        assertThat(world.program.signals).containsExactly("TERM at 10.0", "KILL at 14.0");
+        assertThat(outcome).isEqualTo(new Supervisor.Outcome(0, true));
+    }
+
     @Test
     void leaseThatTheStoreTookAway_killAtOnce() throws Exception {
         world.renewsUntil(100);

@@ -339,4 +339,16 @@ final class WithdrawalsTest {
             assertThat(removed).isCompletedWithValue(there);
         }
     }
+
+    /** Its bytes may have arrived, and be carried out late: a key with the same number would be deleted instead. */
+    @Test
+    void deletionThatFails_keepsItsNumberFromOthers() {
+        EtcdAcquisition acquisition = TestAcquisitions.acquisitionOf(TestAcquisitions.heldOn(lease, CREATED, 30_000));
+        withdrawals.withdraw(acquisition, CREATED, deadline());
+
+        etcd.next("delete").fails(Status.UNAVAILABLE);
+        etcd.settle();
+
+        assertThat(acquisition.giveBack()).isFalse();
+    }
 }

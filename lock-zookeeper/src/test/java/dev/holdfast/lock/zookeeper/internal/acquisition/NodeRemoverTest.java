@@ -142,6 +142,20 @@ class NodeRemoverTest {
         assertThat(node.uncertainSession).isNull();
     }
 
+    /** Then its prefix is that of a newer node, which must stay. */
+    @Test
+    void remove_creationWithoutAnswer_acquisitionIsAttemptedAgain_leavesItsNode() {
+        zk.children.clear();
+        zk.children.add(List.of(child));
+        ZooKeeperAcquisition before = ZooKeeperAcquisition.of(acquisition);
+        before.uncertainSession = session;
+        nodes.put(acquisition.owner(), ZooKeeperAcquisition.of(acquisition));
+
+        assertThat(removals.remove(before)).isCompletedWithValue(false);
+
+        assertThat(zk.requests).noneMatch(request -> request.startsWith("delete"));
+    }
+
     /** Its nodes end with it, so nothing is left to look for. */
     @Test
     void isIdle_ifTheSessionEndsBeforeTheSecondLook() throws Exception {

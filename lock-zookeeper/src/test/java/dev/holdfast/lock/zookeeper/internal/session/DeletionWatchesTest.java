@@ -9,6 +9,7 @@ import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.WatchedEvent;
 import org.apache.zookeeper.Watcher.Event.EventType;
 import org.apache.zookeeper.Watcher.Event.KeeperState;
+import org.apache.zookeeper.client.ZKClientConfig;
 import org.junit.jupiter.api.Test;
 
 /** Watches that are set, missed, refused and removed. No server. */
@@ -123,5 +124,16 @@ class DeletionWatchesTest {
         session.watches().rearm();
         assertThat(session.watches().size()).as("the one that is set stays").isEqualTo(1);
         assertThat(zk.requests).containsExactly("watch /a", "watch /b");
+    }
+
+    /** It ends with its connection, without an event. */
+    @Test
+    void watch_thatTheClientDoesNotSetAgain_isNotArmed() {
+        session.watches().watch("/a", () -> {});
+        assertThat(session.watches().isArmed("/a")).isTrue();
+
+        zk.getClientConfig().setProperty(ZKClientConfig.DISABLE_AUTO_WATCH_RESET, "true");
+
+        assertThat(session.watches().isArmed("/a")).isFalse();
     }
 }

@@ -8,6 +8,7 @@ import dev.holdfast.lock.zookeeper.UnsentZooKeeper;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.WatchedEvent;
 import org.apache.zookeeper.Watcher.Event.EventType;
@@ -227,5 +228,16 @@ class LineRegistryTest {
         Session shared = new Session(zk, true);
         shared.lines().listen("/line", node(2, 1), 1, () -> {}).close();
         assertThat(zk.requests("unwatch")).containsExactly("unwatch one /line");
+    }
+
+    /** An event is missing, so only a listing can show who holds what. */
+    @Test
+    void queue_withoutANodeThatThePermitsName_isNotComplete() {
+        queue(node(1, 2));
+        listen(node(1, 2));
+
+        assertThat(lines.queue("/line", node(1, 2), Set.of(node(1, 2)))).isPresent();
+        assertThat(lines.queue("/line", node(1, 2), Set.of(node(1, 2), node(9, 2))))
+                .isEmpty();
     }
 }
