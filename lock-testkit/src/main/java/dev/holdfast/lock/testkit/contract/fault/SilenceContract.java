@@ -48,10 +48,15 @@ public abstract class SilenceContract extends ClientGroup {
         }
     }
 
-    /** An earlier test class of this JVM may have a ZooKeeper client that is still closing, and whose server has gone. */
+    /**
+     * An earlier test of this JVM may have a client that is still closing, and whose server or pool has gone. All of Holdfast's log
+     * lines come from one thread, which is listened to.
+     */
     private static Set<Thread> threadsOfEarlierClients() {
         return Thread.getAllStackTraces().keySet().stream()
                 .filter(thread -> thread.getName().startsWith("Curator-")
+                        || thread.getName().startsWith("holdfast-")
+                                && !thread.getName().equals("holdfast-log")
                         || thread.getName().contains("-SendThread(")
                         || thread.getName().contains("-EventThread"))
                 .collect(Collectors.toSet());
