@@ -206,7 +206,9 @@ abstract class LeaseContract {
             coroutineScope {
                 launch { assertThat(failure { lock.tryWithLease { "ran" } }).isInstanceOf(IllegalStateException::class.java) }
             }
-            lock("something else").withLease(10.seconds) { }
+            lock("something else").withLease(10.seconds) {
+                assertThat(failure { lock.withLease(10.seconds) { "ran" } }).isInstanceOf(IllegalStateException::class.java)
+            }
         }
         lock.withLease(10.seconds) { }
     }
