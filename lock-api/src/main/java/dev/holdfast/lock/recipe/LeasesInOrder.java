@@ -70,23 +70,26 @@ final class LeasesInOrder implements MultiLease {
         closer.accept(leases);
     }
 
-    /** Closes leases one after the other, the last one first. */
+    /** Closes leases one after the other, the last one first; each of them, whatever another one throws. */
     static void closeInTurn(List<Lease> leases) {
-        RuntimeException failure = null;
+        Throwable failure = null;
         for (int i = leases.size() - 1; i >= 0; i--) {
             failure = close(leases.get(i), failure);
         }
-        if (failure != null) {
-            throw failure;
+        if (failure instanceof Error error) {
+            throw error;
+        }
+        if (failure instanceof RuntimeException exception) {
+            throw exception;
         }
     }
 
-    private static @Nullable RuntimeException close(Lease lease, @Nullable RuntimeException before) {
+    private static @Nullable Throwable close(Lease lease, @Nullable Throwable before) {
         try {
             lease.close();
             return before;
-        } catch (RuntimeException e) {
-            if (before == null) {
+        } catch (RuntimeException | Error e) {
+            if (before == null || before == e) { // the JVM may throw one OutOfMemoryError twice
                 return e;
             }
             before.addSuppressed(e);

@@ -158,7 +158,9 @@ final class SortedMultiLock implements MultiLock {
             try {
                 releaseAll(acquired);
             } catch (RuntimeException | Error e) {
-                failure.addSuppressed(e);
+                if (e != failure) { // the JVM may throw one OutOfMemoryError twice
+                    failure.addSuppressed(e);
+                }
             } finally {
                 result.completeExceptionally(failure);
             }

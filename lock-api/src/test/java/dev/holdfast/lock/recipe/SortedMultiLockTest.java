@@ -271,6 +271,21 @@ class SortedMultiLockTest {
         assertThat(closed).containsExactly("c", "a");
     }
 
+    /** Otherwise the others would be renewed for ever. */
+    @Test
+    void close_releasesAll_thoughThereIsNoMemoryForOne() throws InterruptedException {
+        MultiLease all = all("a", "b", "c").acquire();
+        OutOfMemoryError noMemory = new OutOfMemoryError("on purpose");
+        for (String name : List.of("c", "b")) {
+            leases.get(name).whileClosed = any -> {
+                throw noMemory;
+            };
+        }
+
+        assertThatThrownBy(all::close).isSameAs(noMemory);
+        assertThat(closed).containsExactly("a");
+    }
+
     @Test
     void loss_isThatOfTheFirstThatIsLost() throws InterruptedException {
         MultiLease all = all("a", "b").acquire();

@@ -47,15 +47,19 @@ final class SessionConfirmationTest {
     private final Semaphore executed = new Semaphore(0);
     private final Semaphore arrives = new Semaphore(0);
 
+    private LockBackend backend(DataSource pool) {
+        return JdbcInternals.backend(
+                JdbcLocks.builder(late(pool))
+                        .strategy(JdbcStrategy.SESSION)
+                        .table(SharedDb.newTable())
+                        .createTable(true),
+                LockClientOptions.defaults());
+    }
+
     @Test
     void answerToAnAttemptOfBefore_confirmsNothing() throws Exception {
         try (HikariDataSource pool = SharedDb.POSTGRESQL.db().pool(config -> {});
-                LockBackend backend = JdbcInternals.backend(
-                        JdbcLocks.builder(late(pool))
-                                .strategy(JdbcStrategy.SESSION)
-                                .table(SharedDb.newTable())
-                                .createTable(true),
-                        LockClientOptions.defaults())) {
+                LockBackend backend = backend(pool)) {
             Grant held = acquire(backend, "held");
             late.set(2);
             CompletableFuture<Grant> first = begun(() -> acquire(backend, "first"));
@@ -85,12 +89,7 @@ final class SessionConfirmationTest {
     @Test
     void releaseOfALockThatTheSessionDoesNotHave_confirmsNothing_beforeTheSessionHasSaidWhichItIs() throws Exception {
         try (HikariDataSource pool = SharedDb.POSTGRESQL.db().pool(config -> {});
-                LockBackend backend = JdbcInternals.backend(
-                        JdbcLocks.builder(late(pool))
-                                .strategy(JdbcStrategy.SESSION)
-                                .table(SharedDb.newTable())
-                                .createTable(true),
-                        LockClientOptions.defaults())) {
+                LockBackend backend = backend(pool)) {
             Grant gone = acquire(backend, "gone");
             acquire(backend, "another");
             for (Connection each : taken) {

@@ -78,7 +78,7 @@ public final class BlockingCalls {
         long startNanos = System.nanoTime();
         long timeoutNanos = engine.requestTimeoutNanos();
         boolean interrupted = Thread.interrupted();
-        RuntimeException failure = null;
+        Throwable failure = null;
         List<Release> releases = new ArrayList<>(leases.size());
         for (int i = leases.size() - 1; i >= 0; i--) {
             try {
@@ -87,7 +87,7 @@ public final class BlockingCalls {
                 if (release != null) {
                     releases.add(release);
                 }
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | Error e) { // the others are closed all the same
                 failure = with(failure, e);
             }
         }
@@ -98,13 +98,16 @@ public final class BlockingCalls {
             }
         }
         interruptIf(interrupted);
-        if (failure != null) {
-            throw failure;
+        if (failure instanceof Error error) {
+            throw error;
+        }
+        if (failure instanceof RuntimeException exception) {
+            throw exception;
         }
     }
 
-    private static RuntimeException with(@Nullable RuntimeException first, RuntimeException next) {
-        if (first == null) {
+    private static Throwable with(@Nullable Throwable first, Throwable next) {
+        if (first == null || first == next) { // the JVM may throw one OutOfMemoryError twice
             return next;
         }
         first.addSuppressed(next);
