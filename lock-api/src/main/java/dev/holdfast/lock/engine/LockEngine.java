@@ -10,9 +10,24 @@ import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.spi.support.BackgroundLog;
+import dev.holdfast.lock.spi.support.EarlyClasses;
 
 /** Creates a {@link LockClient} on a {@link LockBackend}. */
 public final class LockEngine {
+    /** Those that neither the start of a client nor its first lock initializes. */
+    private static final String[] LATE_CLASSES = {
+        "AttemptOutcome",
+        "LossReason",
+        "StoreFinding$Grade",
+        "engine.internal.hold.Hold$Loss",
+        "engine.internal.queue.SelfWait$1",
+        "engine.internal.queue.Waiter$1",
+        "recipe.StandingElection",
+        "spi.support.PortProbe$1",
+        "spi.support.PortProbe$Answer",
+        "spi.support.PortProbe$Finding",
+    };
+
     private LockEngine() {}
 
     /**
@@ -25,6 +40,7 @@ public final class LockEngine {
      *     a fair order that it does not support
      */
     public static LockClient client(LockBackend backend, LockClientOptions options) {
+        EarlyClasses.initialize(LockClient.class, LATE_CLASSES);
         EngineRuntime runtime = EngineRuntime.ofThreads();
         try {
             return new EngineClient(backend, options, runtime).start();

@@ -12,6 +12,7 @@ import dev.holdfast.lock.etcd.internal.client.EtcdKeys;
 import dev.holdfast.lock.etcd.internal.client.WatchSharing;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.support.EarlyClasses;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.ClientBuilder;
 import io.etcd.jetcd.op.Cmp;
@@ -36,6 +37,14 @@ import org.jspecify.annotations.Nullable;
  * trouble early and leave no calls behind.
  */
 public final class EtcdLocks {
+    /** Those that neither the start of a client nor its first lock initializes. */
+    private static final String[] LATE_CLASSES = {
+        "internal.acquisition.PermitWatch",
+        "internal.acquisition.PredecessorTicket",
+        "internal.client.EtcdFailures$1",
+        "internal.queue.WaiterPoll",
+    };
+
     /** The default prefix of keys. */
     public static final String DEFAULT_PREFIX = "holdfast/";
 
@@ -202,6 +211,7 @@ public final class EtcdLocks {
 
         /** Creates the backend without the engine. */
         LockBackend backend() {
+            EarlyClasses.initialize(EtcdLocks.class, LATE_CLASSES);
             return new EtcdLockBackend(
                     connection,
                     prefix == null ? DEFAULT_PREFIX : prefix,

@@ -17,6 +17,7 @@ import dev.holdfast.lock.jdbc.internal.sql.TableName;
 import dev.holdfast.lock.jdbc.internal.transaction.TransactionLock;
 import dev.holdfast.lock.jdbc.internal.transaction.TransactionTable;
 import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.support.EarlyClasses;
 import java.sql.Connection;
 import java.time.Duration;
 import java.util.Objects;
@@ -47,6 +48,15 @@ import org.jspecify.annotations.Nullable;
  * keeps, with {@link JdbcStrategy#SESSION} one more for each lock that it waits for, and one for each call under way.
  */
 public final class JdbcLocks {
+    /** Those that neither the start of a client nor its first lock initializes. */
+    private static final String[] LATE_CLASSES = {
+        "internal.connection.JdbcFailureTranslator$1",
+        "internal.connection.SafeMessages",
+        "internal.dialect.ServerCheck$1",
+        "internal.expiring.SharedRow",
+        "internal.sql.RecentContention",
+    };
+
     private JdbcLocks() {}
 
     /**
@@ -248,6 +258,7 @@ public final class JdbcLocks {
         }
 
         LockBackend backend(LockClientOptions chosen) {
+            EarlyClasses.initialize(JdbcLocks.class, LATE_CLASSES);
             LockTable kind = (strategy == null ? JdbcStrategy.VERSION : strategy).table();
             TableName name = table == null ? kind.defaultTable() : table;
             var request = new Database.SchemaRequest(kind, name, Boolean.TRUE.equals(createTable));

@@ -20,6 +20,7 @@ import dev.holdfast.lock.redis.internal.script.RedisDemandScripts;
 import dev.holdfast.lock.redis.internal.script.RedisKeys;
 import dev.holdfast.lock.redis.internal.script.RedisScript;
 import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.support.EarlyClasses;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
@@ -49,6 +50,17 @@ import org.jspecify.annotations.Nullable;
  * gets the answer that was lost, unless four others have released the lock meanwhile.
  */
 public final class RedisLocks {
+    /** Those that neither the start of a client nor its first lock initializes. */
+    private static final String[] LATE_CLASSES = {
+        "internal.backend.RedisHolders",
+        "internal.connection.ShardSignals",
+        "internal.replica.DegradedGrants",
+        "internal.replica.ReplicaAcquireSender",
+        "internal.replica.ReplicaAcquireSender$1",
+        "internal.script.AttemptGenerations$Verdict",
+        "internal.script.RedisDemandScripts",
+    };
+
     private RedisLocks() {}
 
     /**
@@ -304,6 +316,7 @@ public final class RedisLocks {
 
         /** Connects, without the engine. */
         LockBackend backend() {
+            EarlyClasses.initialize(RedisLocks.class, LATE_CLASSES);
             LockClientOptions chosen = options == null ? LockClientOptions.defaults() : options;
             List<ConnectionFactory> opened = sources.apply(chosen.requestTimeout());
             RedisSettings settings = new RedisSettings(

@@ -4,6 +4,7 @@ import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.engine.LockEngine;
 import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.support.EarlyClasses;
 import dev.holdfast.lock.zookeeper.internal.queue.ZooKeeperLockBackend;
 import dev.holdfast.lock.zookeeper.internal.session.LockTree;
 import java.util.List;
@@ -30,6 +31,15 @@ import org.jspecify.annotations.Nullable;
  * While the process lives, a shorter lease also counts: a grant that is not renewed is deleted when its lease ends.
  */
 public final class ZooKeeperLocks {
+    /** Those that neither the start of a client nor its first lock initializes. */
+    private static final String[] LATE_CLASSES = {
+        "internal.permit.PermitAcquirer$1",
+        "internal.permit.PermitStateStore$Written",
+        "internal.session.LineRegistry$1",
+        "internal.session.SessionTracker$1",
+        "internal.session.ZooKeeperFailures$1",
+    };
+
     private ZooKeeperLocks() {}
 
     /**
@@ -126,6 +136,7 @@ public final class ZooKeeperLocks {
 
         /** Creates the backend, without the engine. */
         LockBackend backend() {
+            EarlyClasses.initialize(ZooKeeperLocks.class, LATE_CLASSES);
             if (client.getState() != CuratorFrameworkState.STARTED) {
                 throw new IllegalStateException(
                         "the CuratorFramework is " + client.getState() + "; start it before the lock client is built");

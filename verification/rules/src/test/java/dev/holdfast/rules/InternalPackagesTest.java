@@ -2,6 +2,7 @@ package dev.holdfast.rules;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.tngtech.archunit.ArchConfiguration;
 import com.tngtech.archunit.core.domain.Dependency;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
@@ -13,10 +14,23 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** A package with {@code internal} in its name belongs to its module: no other module uses it, and no module descriptor exports it. */
 class InternalPackagesTest {
+
+    /** Names are enough, and the classes of libraries need not be read. */
+    @BeforeAll
+    static void namesOnly() {
+        ArchConfiguration.get().setResolveMissingDependenciesFromClassPath(false);
+    }
+
+    @AfterAll
+    static void reset() {
+        ArchConfiguration.get().reset();
+    }
 
     @Test
     void internalPackages_areUsedByTheirOwnModuleOnly() throws IOException {
