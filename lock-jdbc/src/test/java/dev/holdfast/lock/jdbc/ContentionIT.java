@@ -106,6 +106,8 @@ final class ContentionIT {
                                 "-Xmx128m",
                                 "-XX:TieredStopAtLevel=1",
                                 "-XX:+UseSerialGC",
+                                "-XX:+UnlockDiagnosticVMOptions",
+                                "-XX:-BytecodeVerificationRemote", // starts sooner
                                 "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
                                 "-cp",
                                 HoldingProcess.classPath(),

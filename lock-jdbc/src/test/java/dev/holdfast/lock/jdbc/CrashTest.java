@@ -85,6 +85,24 @@ final class CrashTest {
         }
     }
 
+    /** A promoted standby without the numbers that a session has skipped would draw its tokens again. */
+    @Test
+    void synchronousCommitLocal_numbersThatASessionSkips_waitForTheStandby() throws Exception {
+        try (Db db = Db.postgres("synchronous_commit=local");
+                HikariDataSource pool = db.pool(config -> config.setMaximumPoolSize(8))) {
+            LockBackend before = backend(pool, JdbcStrategy.SESSION);
+            release(before, acquire(before, "a"));
+            standbys(db, "nobody");
+            LockBackend fresh = backend(pool, JdbcStrategy.SESSION);
+            CompletableFuture<Grant> granted = CompletableFuture.supplyAsync(() -> acquire(fresh, "a"));
+            await().atMost(PATIENCE)
+                    .until(() -> db.number("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == 1);
+            assertThat(granted).as("granted without the standby").isNotDone();
+            standbys(db, "");
+            assertThat(granted).succeedsWithin(PATIENCE);
+        }
+    }
+
     private static void standbys(Db db, String names) throws Exception {
         db.execute("ALTER SYSTEM SET synchronous_standby_names = '" + names + "'");
         db.number("SELECT CASE WHEN pg_reload_conf() THEN 1 END");

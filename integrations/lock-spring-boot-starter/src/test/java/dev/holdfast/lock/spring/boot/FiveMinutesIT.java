@@ -143,6 +143,9 @@ class FiveMinutesIT {
         Process process = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                         "-XX:TieredStopAtLevel=1",
+                        "-XX:+UseSerialGC",
+                        "-XX:+UnlockDiagnosticVMOptions",
+                        "-XX:-BytecodeVerificationRemote", // starts sooner
                         "-Xmx256m",
                         "-cp",
                         classes + File.pathSeparator + classPath,
