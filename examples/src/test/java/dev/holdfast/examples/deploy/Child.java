@@ -32,6 +32,8 @@ final class Child {
                 "-Xmx128m",
                 "-XX:TieredStopAtLevel=1",
                 "-XX:+UseSerialGC",
+                "-XX:+UnlockDiagnosticVMOptions",
+                "-XX:-BytecodeVerificationRemote", // starts sooner
                 "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"));
         command.addAll(java);
         command.addAll(arguments);

@@ -39,6 +39,8 @@ public final class HoldingProcess implements AutoCloseable {
                         "-Xmx128m",
                         "-XX:TieredStopAtLevel=1",
                         "-XX:+UseSerialGC",
+                        "-XX:+UnlockDiagnosticVMOptions",
+                        "-XX:-BytecodeVerificationRemote", // starts sooner
                         "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
                         "-cp",
                         classPath(),

@@ -289,6 +289,8 @@ public final class ZooKeeperServer implements AutoCloseable {
                 "-Xss512k",
                 "-XX:TieredStopAtLevel=1",
                 "-XX:+UseSerialGC",
+                "-XX:+UnlockDiagnosticVMOptions",
+                "-XX:-BytecodeVerificationRemote", // starts sooner
                 "-Xshare:auto",
                 "-Dorg.slf4j.simpleLogger.defaultLogLevel=info",
                 "-Dzookeeper.forceSync=no",
