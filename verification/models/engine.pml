@@ -5,7 +5,7 @@
  * Wake-ups of the store are in the stores' models: here an acquisition that waits asks again whenever the lock is free.
  *
  * run: three threads, no fault | -DFAULTS=0
- * run: three threads, one fault, one waiter leaves | -DFAULTS=1 -DCANCELS=1
+ * long run: three threads, one fault, one waiter leaves | -DFAULTS=1 -DCANCELS=1
  * run: three threads, one fault, sticky grants, the next attempt right behind a release | -DFAULTS=1 -DSTICKY -DORDERED
  * run: two threads, two faults, one waiter leaves, a lease of two ticks | -DFAULTS=2 -DTHREADS=2 -DCANCELS=1 -DL=2
  * mutant: HANDS_OFF_WHAT_IS_OVER S1 -DFAULTS=0
@@ -14,7 +14,7 @@
  * mutant: HAND_OFF_KEEPS_TOKEN S2 -DFAULTS=0
  * mutant: LOSS_STARTS_NOBODY WAKE -DFAULTS=1
  * mutant: RELEASE_NEEDS_ITS_ANSWER WAKE -DFAULTS=1
- * mutant: LEAVING_REMOVES_AND_GOES_ON S1 -DFAULTS=1 -DCANCELS=1
+ * long mutant: LEAVING_REMOVES_AND_GOES_ON S1 -DFAULTS=1 -DCANCELS=1
  * mutant: GRANT_FOR_NOBODY_STAYS LEFT -DFAULTS=0 -DSTICKY -DCANCELS=1 -DTHREADS=1
  * mutant: NO_ABANDONMENT_BEHIND_RELEASE LEFT -DFAULTS=1 -DSTICKY
  * mutant: REVIVES_WHAT_IS_OVER S2 -DFAULTS=2 -DTHREADS=2 -DCANCELS=1 -DL=2

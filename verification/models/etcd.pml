@@ -9,18 +9,18 @@
  * it takes that in, so its lease runs from then on.
  *
  * run: three contenders, no fault | -DFAULTS=0 -DNO_RENEWALS
- * run: three contenders, one fault | -DFAULTS=1 -DNO_RENEWALS -DSTAGED
+ * long run: three contenders, one fault | -DFAULTS=1 -DNO_RENEWALS -DSTAGED
  * run: two contenders, one fault, renewals | -DFAULTS=1 -DCONTENDERS=2
  * run: two contenders, two faults hit the second | -DFAULTS=2 -DCONTENDERS=2 -DVICTIM=1 -DNO_RENEWALS
- * run: two contenders, two late or repeated requests, lease of two | -DFAULTS=2 -DL=2 -DCONTENDERS=2 -DVICTIM=1 -DNO_RENEWALS -DLATE_ONLY -DANY_CHANGE
- * mutant: CREATE_REVISION S1 -DFAULTS=2 -DL=2 -DCONTENDERS=2 -DVICTIM=1 -DNO_RENEWALS -DLATE_ONLY -DANY_CHANGE | the fault of issue 15, put back
+ * long run: two contenders, two late or repeated requests, lease of two | -DFAULTS=2 -DL=2 -DCONTENDERS=2 -DVICTIM=1 -DNO_RENEWALS -DLATE_ONLY -DANY_CHANGE
+ * long mutant: CREATE_REVISION S1 -DFAULTS=2 -DL=2 -DCONTENDERS=2 -DVICTIM=1 -DNO_RENEWALS -DLATE_ONLY -DANY_CHANGE | the fault of issue 15, put back
  * mutant: NO_CONDITION S1 -DFAULTS=2 -DL=2 -DCONTENDERS=2 -DVICTIM=1 -DNO_RENEWALS -DLATE_ONLY -DANY_CHANGE
  * mutant: DEADLINE_FROM_REPLY LOSS -DFAULTS=1 -DCONTENDERS=2
  * mutant: NO_TOMBSTONE LEFT -DFAULTS=1 -DCONTENDERS=2
  * mutant: WATCHES_NOBODY WAKE -DFAULTS=0 -DCONTENDERS=2
  * mutant: TOKEN_IS_MOD_REVISION S2 -DFAULTS=0
  * mutant: MESSAGE_SETS_THE_CLOCK S1 -DFAULTS=0 -DNO_RENEWALS
- * mutant: ONLY_THE_ONE_BEFORE S1 -DFAULTS=1 -DNO_RENEWALS
+ * long mutant: ONLY_THE_ONE_BEFORE S1 -DFAULTS=1 -DNO_RENEWALS
  */
 #define IN_ORDER true
 #define WRITES false

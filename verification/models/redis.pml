@@ -3,10 +3,10 @@
  * What a script does is made from redis.table. A restart that keeps the data loses what was under way, and the calls.
  *
  * run: three contenders, no fault | -DFAULTS=0
- * run: three contenders, nobody may be passed, one fault | -DFAULTS=1 -DFAIR -DNO_RENEWALS -DSTAGED -DIN_ORDER=true
+ * long run: three contenders, nobody may be passed, one fault | -DFAULTS=1 -DFAIR -DNO_RENEWALS -DSTAGED -DIN_ORDER=true
  * run: two contenders, one fault, renewals | -DFAULTS=1 -DCONTENDERS=2
  * run: two contenders, two faults hit the second | -DFAULTS=2 -DCONTENDERS=2 -DVICTIM=1 -DNO_RENEWALS
- * run: two contenders, two rounds, one fault, the state is forgotten | -DFAULTS=1 -DCONTENDERS=2 -DROUNDS=2 -DNO_RENEWALS -DFORGETS
+ * long run: two contenders, two rounds, one fault, the state is forgotten | -DFAULTS=1 -DCONTENDERS=2 -DROUNDS=2 -DNO_RENEWALS -DFORGETS
  * run: three contenders, the second listens at a replica, no fault | -DFAULTS=0 -DAWAY=1
  * mutant: GRANTS_WHILE_HELD S1
  * mutant: DEADLINE_FROM_REPLY S1
@@ -14,7 +14,7 @@
  * mutant: TOKEN_WITHOUT_CLOCK S2 -DFAULTS=0 -DCONTENDERS=2 -DROUNDS=2 -DFORGETS
  * mutant: CALLS_NOBODY WAKE -DFAULTS=0 -DCONTENDERS=2
  * mutant: GRANT_FORGETS_WAITERS WAKE -DFAULTS=0
- * mutant: ABANDON_CALLS_NOBODY WAKE -DFAULTS=1 -DVICTIM=1
+ * long mutant: ABANDON_CALLS_NOBODY WAKE -DFAULTS=1 -DVICTIM=1
  * mutant: MESSAGE_SETS_THE_CLOCK S1 -DFAULTS=0 -DNO_RENEWALS
  * mutant: NUMBER_NOT_COMPARED S2 -DFAULTS=1 -DNO_RENEWALS
  * mutant: CALL_IS_FOR_EVER LEFT -DFAULTS=1 -DVICTIM=1

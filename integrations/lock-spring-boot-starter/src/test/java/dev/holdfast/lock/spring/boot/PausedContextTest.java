@@ -6,6 +6,7 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.testkit.house.House;
 import dev.holdfast.lock.testkit.server.RedisServer;
+import dev.holdfast.lock.testkit.support.Waits;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -57,9 +58,10 @@ class PausedContextTest {
         });
         redis.run(context ->
                 assertThat(context.getBean(LockClient.class).holder("held")).isEmpty());
-        assertThat(Thread.getAllStackTraces().keySet())
-                .as("the client's threads ended with the context")
-                .noneMatch(thread -> thread.getName().startsWith("lettuce-") && thread.isAlive());
+        Waits.until(
+                "the threads of Lettuce have ended with the context",
+                () -> Thread.getAllStackTraces().keySet().stream()
+                        .noneMatch(thread -> thread.getName().startsWith("lettuce-") && thread.isAlive()));
     }
 
     private static ConfigurableApplicationContext own(AssertableApplicationContext context) {
