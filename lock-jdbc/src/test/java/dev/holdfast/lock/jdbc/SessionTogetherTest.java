@@ -8,6 +8,7 @@ import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.jdbc.internal.sql.TableName;
@@ -31,6 +32,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.IntStream;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -148,6 +150,36 @@ final class SessionTogetherTest {
                 for (CompletableFuture<Grant> each : wanted) {
                     assertThat(release(backend, get(each))).isEqualTo(ReleaseResult.RELEASED);
                 }
+            }
+        }
+    }
+
+    /** A session is granted what it has itself: the server would grant both, one after the other. */
+    @Test
+    void writerAndReaderOfOneName_sentTogether_oneIsGranted() throws Exception {
+        try (HikariDataSource pool = SharedDb.POSTGRESQL.db().pool(config -> {})) {
+            HookedDataSource source = new HookedDataSource(pool);
+            try (LockBackend backend = backend(source)) {
+                Grant before = acquire(backend, "before");
+                CompletableFuture<Thread> reached = closeGate(source);
+                CompletableFuture<ReleaseResult> released = start(() -> release(backend, before));
+                get(reached);
+                List<CompletableFuture<AcquireResult>> wanted = new ArrayList<>();
+                for (Demand demand : List.of(Demand.EXCLUSIVE, Demand.SHARED, Demand.EXCLUSIVE)) {
+                    BackendDriver driver = BackendDriver.of(backend, "name", demand, BackendDriver.LEASE_MILLIS);
+                    wanted.add(start(() -> driver.tryAcquire(0)));
+                    awaitCrowd(); // they are queued in this order
+                }
+                open.countDown();
+
+                assertThat(get(released)).isEqualTo(ReleaseResult.RELEASED);
+                List<AcquireResult> answers = new ArrayList<>();
+                for (CompletableFuture<AcquireResult> each : wanted) {
+                    answers.add(get(each));
+                }
+                assertThat(answers)
+                        .extracting(AcquireResult.Granted.class::isInstance)
+                        .containsExactly(true, false, false);
             }
         }
     }

@@ -127,10 +127,15 @@ final class HoldingSession implements SessionRequests.Sender {
                 HeldName name = held.get(each.key().lock());
                 if (name != null && !name.admits(each.acquisition()) && ended() == null) {
                     each.answered(OptionalLong.empty()); // nothing is sent, so no answer confirms the session
+                } else if (together.containsKey(each.key().lock())) {
+                    // Busy, or free again by the time of its next attempt. A server does not refuse a session what it
+                    // has itself: a
+                    // reader that were granted now would not keep out the writer that is sent after it.
+                    each.answered(OptionalLong.empty());
                 } else if (each.acquisition().reads()) {
                     send(List.of(each), () -> List.of(read(each, name != null)));
-                } else if (together.putIfAbsent(each.key().lock(), each) != null) {
-                    each.answered(OptionalLong.empty()); // busy, or free again by the time of its next attempt
+                } else {
+                    together.put(each.key().lock(), each);
                 }
             }
             sendTogether(List.copyOf(together.values()));

@@ -16,6 +16,7 @@ import dev.holdfast.lock.testkit.fixture.Need;
 import dev.holdfast.lock.testkit.fixture.TestIf;
 import java.util.List;
 import java.util.concurrent.Semaphore;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -301,9 +302,11 @@ public abstract class BackendSharesContract extends BackendGroup {
         release(first(), one);
         release(second(), two);
         Grant written = driver(first(), name).await(PATIENCE);
-        assertThat(BackendDriver.holders(second(), name))
-                .extracting(HolderInfo::token, HolderInfo::demand)
-                .containsExactly(org.assertj.core.groups.Tuple.tuple(written.token(), EXCLUSIVE));
+        Awaitility.await("what the store tells about the writer, which some describe a moment later")
+                .atMost(PATIENCE)
+                .untilAsserted(() -> assertThat(BackendDriver.holders(second(), name))
+                        .extracting(HolderInfo::token, HolderInfo::demand)
+                        .containsExactly(org.assertj.core.groups.Tuple.tuple(written.token(), EXCLUSIVE)));
     }
 
     @TestIf(Need.SHARED)

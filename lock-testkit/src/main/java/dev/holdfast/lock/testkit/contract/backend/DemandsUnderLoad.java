@@ -1,7 +1,9 @@
 package dev.holdfast.lock.testkit.contract.backend;
 
 import dev.holdfast.lock.Demand;
+import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.GrantListener;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.testkit.contract.ContractGroup;
 import dev.holdfast.lock.testkit.support.Waits;
@@ -34,6 +36,7 @@ final class DemandsUnderLoad {
     private final ReentrantLock mutex = new ReentrantLock();
     private final Map<Long, Grant> held = new HashMap<>();
     private final List<String> violations = new ArrayList<>();
+    private final List<String> losses = new ArrayList<>();
     private final List<Long> tokens = new ArrayList<>();
 
     DemandsUnderLoad(List<LockBackend> backends, String name, int limit) {
@@ -43,6 +46,7 @@ final class DemandsUnderLoad {
     }
 
     void run(Function<Random, Demand> demands) throws Exception {
+        backends.forEach(backend -> backend.setGrantListener(new Losses()));
         long seed = System.nanoTime();
         ExecutorService threads = Executors.newFixedThreadPool(THREADS);
         try {
@@ -73,6 +77,23 @@ final class DemandsUnderLoad {
         return true;
     }
 
+    /** A lock whose loss was reported is held no more. */
+    private final class Losses implements GrantListener {
+        @Override
+        public void lost(Grant grant, LossReason reason, String detail) {
+            mutex.lock();
+            try {
+                held.remove(grant.token());
+                losses.add(grant + " was lost, " + reason + ": " + detail);
+            } finally {
+                mutex.unlock();
+            }
+        }
+
+        @Override
+        public void suspect(Grant grant, String detail) {}
+    }
+
     private void note(Grant grant, boolean begins) {
         mutex.lock();
         try {
@@ -100,7 +121,7 @@ final class DemandsUnderLoad {
         boolean slotTwice = slots.stream().distinct().count() < slots.size();
         boolean slotTooHigh = !slots.isEmpty() && Collections.max(slots) > limit;
         if (exclusive || kinds > 1 || permits > limit || slotTwice || slotTooHigh) {
-            violations.add("held at once: " + held.values());
+            violations.add("held at once: " + held.values() + ", lost before: " + losses);
         }
     }
 
