@@ -32,6 +32,9 @@ public abstract class FullHeapContract {
     /** Warmed up: a class whose initializer has no memory can never be used in that JVM, and no library can change that. */
     private static final int WARM_CLAIMS = 50;
 
+    /** Verification resolves the classes that are caught; without it, that needs memory when something is first caught. */
+    private static final String VERIFIED = "-XX:+BytecodeVerificationRemote";
+
     private static final AtomicInteger RUNS = new AtomicInteger();
 
     /** For subclasses. */
@@ -78,7 +81,7 @@ public abstract class FullHeapContract {
         String uri = uri();
         try (LockClient other = Waits.eventually(() -> LockClient.connect(uri, options));
                 BystanderLocks bystanders = BystanderLocks.hold(other, BYSTANDERS, lease());
-                ClientProcess process = ClientProcess.start(uri(), lease(), "-Xmx40m")) {
+                ClientProcess process = ClientProcess.start(uri(), lease(), "-Xmx40m", VERIFIED)) {
             new Run(other, process).run();
             bystanders.assertHeld();
         }
