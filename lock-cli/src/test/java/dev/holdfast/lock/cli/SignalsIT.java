@@ -82,6 +82,20 @@ class SignalsIT {
         assertThat(Files.readAllLines(diary)).containsExactly("working", "worker has ended", "second holder");
     }
 
+    /** Java itself sees to HUP, INT and TERM. */
+    @Test
+    void signalThatIsIgnoredAtTheStart_staysIgnored() throws Exception {
+        List<String> command = new ArrayList<>(List.of("env", "--ignore-signal=USR1"));
+        command.addAll(CliRun.java("run", "--timeout", "20s", "ignoring", "--", "sh", "-c", "echo ready; sleep 2"));
+        try (CliRun run = CliRun.start(store(), command)) {
+            run.awaitOut("ready");
+            run.signal("USR1");
+            assertThat(run.status())
+                    .as("a signal that is forwarded ends the program")
+                    .isZero();
+        }
+    }
+
     @Test
     void term_programThatDoesNotEnd_isKilledAfterTheStopTime() throws Exception {
         Path diary = folder.resolve("diary");
