@@ -57,6 +57,24 @@ final class ReplacedSessionTest {
         }
     }
 
+    /** The heartbeat is answered, but by a session that has no lock. */
+    @Test
+    void sessionIsReplaced_sessionLockIsLost() throws Exception {
+        try (Db db = Db.mariadb("mariadb");
+                HikariDataSource pool = replaying(db);
+                LockBackend mine = JdbcLocks.builder(pool)
+                        .strategy(JdbcStrategy.SESSION)
+                        .createTable(true)
+                        .backend(LockClientOptions.defaults())) {
+            Grant held = BackendDriver.acquire(mine, "job");
+            SessionAdministrator.kill(db, "job");
+            assertThat(BackendDriver.renew(mine, List.of(held)).get(0))
+                    .isInstanceOfSatisfying(
+                            RenewResult.Lost.class,
+                            lost -> assertThat(lost.reason()).isEqualTo(LossReason.SESSION_LOST));
+        }
+    }
+
     /** Tomcat's pool and DBCP do so with {@code removeAbandoned}; the next renewal would come ten seconds later. */
     @Test
     void connectionIsClosedByItsPool_rowLockIsLost_beforeTheNextRenewal() throws Exception {
