@@ -232,6 +232,25 @@ final class SessionReadersTest {
         }
     }
 
+    /** They have one session: what one of them requests in a short time must not end the other's lock. */
+    @Test
+    void serverIsSlowerThanOneReadersTime_theOtherKeepsItsLock() throws Exception {
+        try (Db own = Db.postgres();
+                HikariDataSource pool = own.pool(config -> {});
+                LockBackend backend = backend(pool)) {
+            Grant held = reader(backend, "held").acquire();
+            own.process().pause();
+            try {
+                assertThatThrownBy(() -> answer(reader(backend, "held").send(0, 600)))
+                        .isInstanceOf(LockUnavailableException.class);
+                Thread.sleep(1_000); // the statement's own time has passed
+            } finally {
+                own.process().resume();
+            }
+            assertThat(renew(backend, held)).isInstanceOf(RenewResult.Renewed.class);
+        }
+    }
+
     /** The server has released the lock, but its client has no answer. */
     @Test
     void releaseWithoutAnswer_nobodyJoins() throws Exception {

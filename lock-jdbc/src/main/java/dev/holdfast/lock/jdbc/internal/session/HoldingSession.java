@@ -10,14 +10,12 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -102,10 +100,7 @@ final class HoldingSession implements SessionRequests.Sender {
 
     @Override
     public boolean enterAlone(SessionRequest<?> request) {
-        HeldName name = held.get(request.key().lock());
-        return (name == null || !name.isKeptWithout(request.acquisition()))
-                && !othersDepend(Set.of(request.key().lock()))
-                && turn.tryLock();
+        return !othersDepend(List.of(request)) && turn.tryLock();
     }
 
     @Override
@@ -113,9 +108,9 @@ final class HoldingSession implements SessionRequests.Sender {
         turn.unlock();
     }
 
-    /** Whether the session has other locks than these. */
-    private boolean othersDepend(Set<Long> keys) {
-        return !keys.containsAll(held.keySet());
+    /** Whether anybody else has a lock of this session: another name, or the same one as a reader. */
+    private boolean othersDepend(List<? extends SessionRequest<?>> requests) {
+        return held().stream().anyMatch(holder -> requests.stream().noneMatch(each -> each.acquisition() == holder));
     }
 
     @Override
@@ -316,8 +311,7 @@ final class HoldingSession implements SessionRequests.Sender {
                 deadlineNanos = each.deadlineNanos();
             }
         }
-        Set<Long> keys = requests.stream().map(each -> each.key().lock()).collect(Collectors.toSet());
-        return ask(deadlineNanos, othersDepend(keys), undo, statement);
+        return ask(deadlineNanos, othersDepend(requests), undo, statement);
     }
 
     /**
