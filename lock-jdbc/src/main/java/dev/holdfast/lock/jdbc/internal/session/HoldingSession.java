@@ -110,7 +110,9 @@ final class HoldingSession implements SessionRequests.Sender {
 
     /** Whether anybody else has a lock of this session: another name, or the same one as a reader. */
     private boolean othersDepend(List<? extends SessionRequest<?>> requests) {
-        return held().stream().anyMatch(holder -> requests.stream().noneMatch(each -> each.acquisition() == holder));
+        return held.values().stream() // it ends at the first one, and there may be thousands
+                .anyMatch(name -> name.holders.stream()
+                        .anyMatch(holder -> requests.stream().noneMatch(each -> each.acquisition() == holder)));
     }
 
     @Override
@@ -123,9 +125,8 @@ final class HoldingSession implements SessionRequests.Sender {
                 if (name != null && !name.admits(each.acquisition()) && ended() == null) {
                     each.answered(OptionalLong.empty()); // nothing is sent, so no answer confirms the session
                 } else if (together.containsKey(each.key().lock())) {
-                    // Busy, or free again by the time of its next attempt. A server does not refuse a session what it
-                    // has itself: a
-                    // reader that were granted now would not keep out the writer that is sent after it.
+                    // Busy, or free again by the time of its next attempt. The writer is sent below, and the
+                    // server would grant it what a reader of the same session has.
                     each.answered(OptionalLong.empty());
                 } else if (each.acquisition().reads()) {
                     send(List.of(each), () -> List.of(read(each, name != null)));
