@@ -37,6 +37,9 @@ import org.jspecify.annotations.Nullable;
  * trouble early and leave no calls behind.
  */
 public final class EtcdLocks {
+    /** The default prefix of keys. */
+    public static final String DEFAULT_PREFIX = "holdfast/";
+
     /** Those that neither the start of a client nor its first lock initializes. */
     private static final String[] LATE_CLASSES = {
         "internal.acquisition.PermitWatch",
@@ -44,9 +47,6 @@ public final class EtcdLocks {
         "internal.client.EtcdFailures$1",
         "internal.queue.WaiterPoll",
     };
-
-    /** The default prefix of keys. */
-    public static final String DEFAULT_PREFIX = "holdfast/";
 
     private EtcdLocks() {}
 

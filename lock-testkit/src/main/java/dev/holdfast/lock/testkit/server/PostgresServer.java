@@ -92,8 +92,7 @@ public final class PostgresServer implements AutoCloseable {
                             "--pgdata=" + data(environment),
                             "--username=" + USER,
                             "--pwfile=" + password,
-                            "--auth=md5", // SCRAM takes 20 ms of processor time a connection, and the tests open
-                            // thousands
+                            "--auth=md5", // SCRAM takes 20 ms of processor time a connection
                             "--encoding=UTF8",
                             "--locale=C",
                             "--no-sync",
