@@ -255,6 +255,7 @@ public final class RowSession {
             discard();
             return;
         }
+        boolean given = false;
         try {
             if (serverSeconds != 0) {
                 limitNetworkTimeout(deadlineNanos);
@@ -277,8 +278,13 @@ public final class RowSession {
             connection.setNetworkTimeout(Runnable::run, networkTimeoutMillis);
             restore.run();
             connection.close();
-        } catch (SQLException e) {
-            discard();
+            given = true;
+        } catch (SQLException | RuntimeException e) {
+            // It has ended already. Its pool may log that, and the log may throw.
+        } finally {
+            if (!given) {
+                discard();
+            }
         }
     }
 

@@ -309,6 +309,7 @@ final class LockSession {
             discard();
             return;
         }
+        boolean given = false;
         try {
             limit(deadlineNanos);
             restore.run(connection);
@@ -322,8 +323,13 @@ final class LockSession {
             }
             limit(networkTimeoutMillis);
             connection.close();
-        } catch (SQLException e) {
-            discard();
+            given = true;
+        } catch (SQLException | RuntimeException e) {
+            // It has ended already. Its pool may log that, and the log may throw.
+        } finally {
+            if (!given) {
+                discard();
+            }
         }
     }
 

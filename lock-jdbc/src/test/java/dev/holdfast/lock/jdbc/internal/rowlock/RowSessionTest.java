@@ -153,6 +153,23 @@ final class RowSessionTest {
         assertThat(broken.events()).endsWith("1 abort", "1 close").hasSize(3);
     }
 
+    /** HikariCP warns of a connection that has ended, and a log may throw. Connections that come after it are given back as well. */
+    @Test
+    void giveBack_itsPoolsLogThrows_endsTheConnection() throws Exception {
+        RecordedDb db = new RecordedDb(DatabaseDialects.POSTGRESQL);
+        RowSession session = open(db, DatabaseDialects.POSTGRESQL);
+        db.forget();
+        db.before = (connection, method) -> {
+            if (method.equals("setAutoCommit")) {
+                throw new IllegalStateException("the log is full");
+            }
+        };
+
+        session.giveBack(in(30_000));
+
+        assertThat(db.events()).endsWith("1 abort", "1 close");
+    }
+
     static Stream<Arguments> outcomes() {
         return Stream.of(
                 Arguments.of(Answer.row(77L, 5L, true), Outcome.LOCKED, OptionalLong.of(5)),
