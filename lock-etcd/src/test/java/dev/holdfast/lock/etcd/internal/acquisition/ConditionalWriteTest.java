@@ -10,6 +10,8 @@ import dev.holdfast.lock.etcd.internal.client.MadeUpWatch;
 import dev.holdfast.lock.etcd.internal.client.ScriptedEtcd;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
+import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.api.Compare;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import java.util.List;
@@ -113,6 +115,32 @@ final class ConditionalWriteTest {
 
         assertThat(removed).isCompletedWithValue(false);
         assertThat(asked.requests).hasSize(2);
+    }
+
+    /** Whatever is removed leaves one on the lease of each open write, so that a write which arrives later changes nothing (S4). */
+    @Test
+    void write_isRefusedByATombstoneOfItsOwnerOnItsLease() {
+        EtcdAcquisition acquisition = TestAcquisitions.create();
+        var result = answered.send(acquisition, lease, write -> List.of(acquisition.put(write, null)));
+        ScriptedEtcd.Request request = asked.next("txn");
+
+        Compare absent = request.txn().getCompareList().stream()
+                .filter(each -> each.getKey().toStringUtf8().startsWith("b/~gone/"))
+                .findFirst()
+                .orElseThrow();
+        assertThat(absent.getKey().toStringUtf8())
+                .isEqualTo("b/~gone/" + acquisition.id().owner() + "/~7");
+        assertThat(absent.getResult()).isEqualTo(Compare.CompareResult.EQUAL);
+        assertThat(absent.getTarget()).isEqualTo(Compare.CompareTarget.CREATE);
+        assertThat(absent.getCreateRevision()).as("there is no such key").isZero();
+
+        request.answers(ScriptedEtcd.txn(
+                false,
+                20,
+                ScriptedEtcd.read(
+                        ScriptedEtcd.entry(KEYS.tombstone(acquisition.id().owner(), 7), ByteSequence.EMPTY, 15, 15, 7)),
+                ScriptedEtcd.read()));
+        assertThat(result).isCompletedWithValue(new ConditionalWrite.Result.Ended());
     }
 
     /** A refused request has no later effect; the outcome of a request without an answer is unknown. */
