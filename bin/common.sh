@@ -1,8 +1,8 @@
 # Shared by the scripts in this folder; sourced, not run.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # Maven is soon over: the second compiler takes more processor time than it saves. The first one alone gets a code cache of 48 MB by itself,
-# which is full after some modules; then nothing is compiled any more.
-export MAVEN_OPTS="${MAVEN_OPTS:--Xmx1g -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=192m -XX:+UseSerialGC}"
+# which is full after some modules; then nothing is compiled any more. With less memory, several compilers at once wait for its collection.
+export MAVEN_OPTS="${MAVEN_OPTS:--Xms1500m -Xmx2500m -Xmn1200m -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=192m -XX:+UseSerialGC}"
 
 fail() {
   echo "${0##*/}: $*" >&2

@@ -31,17 +31,22 @@ final class CliRun implements AutoCloseable {
 
     /** The command line. */
     static List<String> java(String... args) {
-        List<String> command = new ArrayList<>(List.of(
+        List<String> command = new ArrayList<>(jvm());
+        command.addAll(CliClasses.options());
+        command.add(Holdfast.class.getName());
+        command.addAll(List.of(args));
+        return command;
+    }
+
+    static List<String> jvm() {
+        return List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:TieredStopAtLevel=1",
                 "-XX:+UseSerialGC",
                 "-XX:+UnlockDiagnosticVMOptions",
                 "-XX:-BytecodeVerificationRemote", // starts sooner
-                "-Xmx128m"));
-        command.addAll(List.of(
-                "-Dio.lettuce.core.jfr=false", "-cp", System.getProperty("java.class.path"), Holdfast.class.getName()));
-        command.addAll(List.of(args));
-        return command;
+                "-Xmx128m",
+                "-Dio.lettuce.core.jfr=false");
     }
 
     /**

@@ -34,7 +34,8 @@ final class Instance implements AutoCloseable {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-Xmx256m",
-                "-XX:TieredStopAtLevel=1"));
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC"));
         command.addAll(List.of(jvm));
         command.addAll(List.of(
                 "-cp",

@@ -59,6 +59,7 @@ class BootVersionsIT {
         Process process = new ProcessBuilder(
                         Path.of(jdk, "bin", "java").toString(),
                         "-XX:TieredStopAtLevel=1",
+                        "-XX:+UseSerialGC",
                         "-Xmx256m",
                         "-cp",
                         String.join(File.pathSeparator, classPath),

@@ -23,10 +23,11 @@ import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import javax.tools.ToolProvider;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** docs/spring.md, followed to the letter: files from its blocks in an empty folder, its modules only, a real server. */
+/** docs/spring.md, followed to the letter: files from its blocks in an empty folder, its modules only, a real server. What differs by store is little. */
 class FiveMinutesIT {
     /** What is on the class path of this test, and on that of an application only if its pom names it. */
     private static final List<String> CHOSEN = List.of(
@@ -65,6 +66,7 @@ class FiveMinutesIT {
     }
 
     @Test
+    @Tag("full")
     void etcd() throws Exception {
         try (EtcdServer server = EtcdServer.start()) {
             follow("## etcd", "holdfast.uri=" + server.endpoints().get(0).replace("http:", "etcd:"));
@@ -72,6 +74,7 @@ class FiveMinutesIT {
     }
 
     @Test
+    @Tag("full")
     void zooKeeper() throws Exception {
         try (ZooKeeperServer server =
                 ZooKeeperServer.builder(System.getProperty("java.class.path")).start()) {
@@ -80,6 +83,7 @@ class FiveMinutesIT {
     }
 
     @Test
+    @Tag("full")
     void consul() throws Exception {
         try (ConsulServer server = ConsulServer.start()) {
             follow(
@@ -89,6 +93,7 @@ class FiveMinutesIT {
     }
 
     @Test
+    @Tag("full")
     void memcached() throws Exception {
         try (MemcachedServer server = MemcachedServer.start()) {
             follow("## memcached", "holdfast.uri=memcached://" + server.host() + ":" + server.port());
