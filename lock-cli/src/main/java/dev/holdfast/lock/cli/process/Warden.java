@@ -23,8 +23,14 @@ import java.util.concurrent.locks.ReentrantLock;
  * <p>Thread-safe.
  */
 final class Warden implements AutoCloseable {
-    /** How long a signal of the group takes to be reported here, at most; a signal is forwarded that much later. */
+    /** How long a signal of the group usually takes to be reported here, at most; a signal is forwarded that much later. */
     private static final Duration REPORT_TIME = Duration.ofMillis(300);
+
+    /** How long the shell of a busy machine may take afterwards to answer that it has reported what it has received. */
+    private static final Duration ANSWER_TIME = Duration.ofSeconds(5);
+
+    /** The signal that the shell answers. It is handled after those that the shell reports, since its number is higher. */
+    private static final String QUESTION = "SYS";
 
     /** A report that no signal of this process has matched in that time belongs to none. */
     private static final long REPORT_LIFE_NANOS = TimeUnit.SECONDS.toNanos(2);
@@ -33,7 +39,8 @@ final class Warden implements AutoCloseable {
             "\n",
             "id=$1",
             "exec 3<&0 </dev/null 2>/dev/null",
-            "for s in TERM INT HUP USR1 USR2 ALRM VTALRM PROF XCPU IO PWR; do trap \"echo $s\" $s; done",
+            "for s in TERM INT HUP USR1 USR2 ALRM VTALRM PROF XCPU IO PWR " + QUESTION
+                    + "; do trap \"echo $s\" $s; done",
             "trap '' PIPE QUIT TSTP TTIN TTOU",
             // The pipe ends when the process at its other end does. What reads it must not die of a signal to the
             // group.
@@ -53,6 +60,7 @@ final class Warden implements AutoCloseable {
     private final Condition reported = mutex.newCondition();
     private final Map<PosixSignal, Long> reports = new EnumMap<>(PosixSignal.class);
     private final Process shell;
+    private long answers;
 
     private Warden(Process shell) {
         this.shell = shell;
@@ -66,8 +74,8 @@ final class Warden implements AutoCloseable {
      */
     static Warden start(String mark) throws IOException {
         // No word of this command or of its arguments: a pkill -f that looks for them must not reach the shell, which
-        // would
-        // report the signal as the group's.
+        // would report
+        // the signal as the group's.
         ProcessBuilder builder =
                 new ProcessBuilder("sh", "-c", SCRIPT, "warden", mark).redirectError(ProcessBuilder.Redirect.DISCARD);
         Warden warden = new Warden(builder.start());
@@ -85,7 +93,11 @@ final class Warden implements AutoCloseable {
     private void read(BufferedReader reader) {
         try (reader) {
             for (String line = reader.readLine(); line != null; line = reader.readLine()) {
-                report(PosixSignal.valueOf(line));
+                if (line.equals(QUESTION)) {
+                    answered();
+                } else {
+                    report(PosixSignal.valueOf(line));
+                }
             }
         } catch (IOException | IllegalArgumentException e) {
             // It was closed, or killed: nothing is reported any more.
@@ -102,32 +114,64 @@ final class Warden implements AutoCloseable {
         }
     }
 
+    private void answered() {
+        mutex.lock();
+        try {
+            answers++;
+            reported.signalAll();
+        } finally {
+            mutex.unlock();
+        }
+    }
+
     /**
-     * Returns whether a signal that this process has just received went to its whole group. Waits a moment for the report; an
-     * interrupt ends the wait.
+     * Returns whether a signal that this process has just received went to its whole group. Waits a moment for the report, and then
+     * until the shell answers that there is none; an interrupt ends the wait.
      *
      * @param signal which
      * @return true if the group got it, and with it the command
      */
     boolean takeReport(PosixSignal signal) {
-        long left = REPORT_TIME.toNanos();
         mutex.lock();
         try {
-            while (true) {
-                Long at = reports.remove(signal);
-                if (at != null && System.nanoTime() - at < REPORT_LIFE_NANOS) {
-                    return true;
-                }
-                if (left <= 0 || !shell.isAlive()) {
-                    return false;
-                }
-                left = reported.awaitNanos(left);
+            if (await(signal, REPORT_TIME, Long.MAX_VALUE)) {
+                return true;
             }
+            long before = answers;
+            return ask() && await(signal, ANSWER_TIME, before);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return false;
         } finally {
             mutex.unlock();
+        }
+    }
+
+    /** Waits for the report of a signal; false if the time is up, or the shell has ended, or has answered since. */
+    private boolean await(PosixSignal signal, Duration time, long answersBefore) throws InterruptedException {
+        long left = time.toNanos();
+        while (true) {
+            Long at = reports.remove(signal);
+            if (at != null && System.nanoTime() - at < REPORT_LIFE_NANOS) {
+                return true;
+            }
+            if (left <= 0 || answers > answersBefore || !shell.isAlive()) {
+                return false;
+            }
+            left = reported.awaitNanos(left);
+        }
+    }
+
+    /** False if that failed. */
+    private boolean ask() {
+        try {
+            new ProcessBuilder("sh", "-c", "kill -s " + QUESTION + " \"$1\"", "sh", Long.toString(shell.pid()))
+                    .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                    .redirectError(ProcessBuilder.Redirect.DISCARD)
+                    .start();
+            return true;
+        } catch (IOException e) {
+            return false;
         }
     }
 
