@@ -9,6 +9,7 @@ import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.redis.RedisFixture;
 import dev.holdfast.lock.testkit.support.ChildJvm;
+import dev.holdfast.lock.testkit.support.TestSize;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
@@ -58,8 +59,8 @@ final class RedisProcessesIT {
         for (ChildJvm child : children) {
             child.await("ready");
         }
-        double atOnce = commandsAnAcquisition(200, 0);
-        double holding = commandsAnAcquisition(40, 5);
+        double atOnce = commandsAnAcquisition(TestSize.of(80, 200), 0);
+        double holding = commandsAnAcquisition(TestSize.of(20, 40), 5);
         System.out.printf(
                 "commands an acquisition, %d processes: %.2f, with 5 ms of work %.2f%n", PROCESSES, atOnce, holding);
         assertThat(atOnce).as("without work").isLessThanOrEqualTo(4.0);
