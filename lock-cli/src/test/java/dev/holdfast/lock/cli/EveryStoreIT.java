@@ -19,6 +19,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -43,6 +44,7 @@ class EveryStoreIT {
     }
 
     @Test
+    @Tag("full")
     void etcd() throws Exception {
         try (EtcdServer server = EtcdServer.start()) {
             String store = "etcd://" + server.hostsAndPorts();
@@ -62,6 +64,7 @@ class EveryStoreIT {
     }
 
     @Test
+    @Tag("full")
     void consul() throws Exception {
         try (ConsulServer server = ConsulServer.start()) {
             String store = "consul://127.0.0.1:" + server.agent().port() + "/locks/?lock-delay=0s";
@@ -92,6 +95,7 @@ class EveryStoreIT {
     }
 
     @Test
+    @Tag("full")
     void mariaDb() throws Exception {
         try (MariaDbServer server = MariaDbServer.start()) {
             String login = "?user=" + MariaDbServer.USER + "&password=" + MariaDbServer.PASSWORD;
