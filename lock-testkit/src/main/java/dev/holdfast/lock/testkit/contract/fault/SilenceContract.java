@@ -8,11 +8,11 @@ import dev.holdfast.lock.testkit.contract.Actor;
 import dev.holdfast.lock.testkit.contract.ClientGroup;
 import dev.holdfast.lock.testkit.fixture.ContractContext;
 import dev.holdfast.lock.testkit.support.LogCapture;
-import dev.holdfast.lock.testkit.support.Waits;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Collectors;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -42,7 +42,9 @@ public abstract class SilenceContract extends ClientGroup {
                 got.close();
                 holding.lock(name).lock(); // left to close
             }
-            Waits.until("the clients' threads have ended", () -> before.containsAll(threads()));
+            Awaitility.await("the clients' threads have ended")
+                    .atMost(PATIENCE)
+                    .untilAsserted(() -> assertThat(threads()).isSubsetOf(before));
             assertThat(log.warnings()).as("of all loggers").isEmpty();
             assertThat(log.ours()).as("of our own, from INFO on").isEmpty();
         }
