@@ -8,7 +8,9 @@ module dev.holdfast.lock.etcd {
     requires io.grpc;
     requires io.grpc.netty;
     requires io.grpc.stub;
+    requires io.netty.common;
     requires io.netty.handler;
+    requires io.netty.transport;
     requires io.vertx.core;
     requires jetcd.common;
     requires jetcd.grpc;

@@ -1,7 +1,7 @@
 package dev.holdfast.lock.etcd;
 
+import dev.holdfast.lock.etcd.internal.client.ClientSource;
 import io.etcd.jetcd.Client;
-import java.util.function.Supplier;
 
 /**
  * A jetcd client and the action after the backend's close.
@@ -9,7 +9,7 @@ import java.util.function.Supplier;
  * @param client the client for the next call
  * @param afterClose closes the client if the backend owns it
  */
-record EtcdConnection(Supplier<Client> client, Runnable afterClose) {
+record EtcdConnection(ClientSource client, Runnable afterClose) {
     EtcdConnection(Client client, Runnable afterClose) {
         this(() -> client, afterClose);
     }

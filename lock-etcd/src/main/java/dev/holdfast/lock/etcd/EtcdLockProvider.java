@@ -9,6 +9,7 @@ import dev.holdfast.lock.etcd.internal.client.EtcdCalls;
 import dev.holdfast.lock.etcd.internal.client.EtcdFailures;
 import dev.holdfast.lock.etcd.internal.client.EtcdKeys;
 import dev.holdfast.lock.etcd.internal.client.FreshClient;
+import dev.holdfast.lock.etcd.internal.client.OwnClient;
 import dev.holdfast.lock.spi.support.Answers;
 import dev.holdfast.lock.spi.support.ConnectDiagnosis;
 import dev.holdfast.lock.spi.support.Greeting;
@@ -65,10 +66,11 @@ public final class EtcdLockProvider implements LockProvider {
         EtcdMode mode = address.mode();
         String prefix = address.parameter("prefix").orElse(EtcdLocks.DEFAULT_PREFIX);
         ClientBuilder builder = client(address, options);
-        Client client = builder.copy().build();
+        OwnClient client = OwnClient.open(builder);
         try {
-            probe(client, address, prefix, options.requestTimeout(), loaded ? 0 : FIRST_REPEATS);
-            FreshClient fresh = new FreshClient(client, () -> builder.copy().build(), System::nanoTime);
+            probe(client.jetcd(), address, prefix, options.requestTimeout(), loaded ? 0 : FIRST_REPEATS);
+            FreshClient fresh =
+                    new FreshClient(client, () -> OwnClient.open(builder), options.requestTimeout(), System::nanoTime);
             return EtcdLocks.builder(new EtcdConnection(fresh, fresh::close))
                     .options(options)
                     .prefix(prefix)

@@ -45,6 +45,7 @@ public final class EtcdLocks {
         "internal.acquisition.PermitWatch",
         "internal.acquisition.PredecessorTicket",
         "internal.client.EtcdFailures$1",
+        "internal.client.OwnChannel",
         "internal.queue.WaiterPoll",
     };
 

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.etcd.internal.client.FreshClient;
+import dev.holdfast.lock.etcd.internal.client.OwnClient;
 import dev.holdfast.lock.testkit.house.House;
 import dev.holdfast.lock.testkit.server.EtcdServer;
 import dev.holdfast.lock.testkit.server.network.Direction;
@@ -24,7 +25,10 @@ final class EtcdIdleTest {
         ClientBuilder builder = EtcdLocks.dedicated(
                 Client.builder().endpoints("http://127.0.0.1:" + proxy.port()), Duration.ofSeconds(3));
         return new FreshClient(
-                builder.copy().build(), () -> builder.copy().build(), () -> System.nanoTime() + idleNanos.get());
+                OwnClient.open(builder),
+                () -> OwnClient.open(builder),
+                Duration.ofSeconds(3),
+                () -> System.nanoTime() + idleNanos.get());
     }
 
     @Test

@@ -24,7 +24,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A child process with one Netty thread, in which clients contend, wait, give up, renew, read and close. Code that
+ * A child process whose clients have one Netty thread each. They contend, wait, give up, renew, read and close. Code that
  * waited for an answer in that thread would wait for ever, since only that thread can deliver it. The thread is also
  * sampled every millisecond: it may take a short mutex, but must never wait with this library on its stack.
  */

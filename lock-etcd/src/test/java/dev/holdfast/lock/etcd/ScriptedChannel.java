@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /** A gRPC channel whose calls wait for what a test has the server say. */
@@ -25,6 +26,9 @@ public final class ScriptedChannel extends Channel {
         public final List<Q> messages = new CopyOnWriteArrayList<>();
         /** What it was cancelled with. */
         public final CompletableFuture<String> cancelled = new CompletableFuture<>();
+
+        /** Whether the thread of its connection has ended. */
+        public boolean ended;
 
         /** Whether nothing more is sent. */
         public boolean halfClosed;
@@ -64,12 +68,20 @@ public final class ScriptedChannel extends Channel {
 
         @Override
         public void halfClose() {
+            requireThread();
             halfClosed = true;
         }
 
         @Override
         public void sendMessage(Q message) {
+            requireThread();
             messages.add(message);
+        }
+
+        private void requireThread() {
+            if (ended) {
+                throw new RejectedExecutionException("event executor terminated");
+            }
         }
     }
 

@@ -4,7 +4,6 @@ import dev.holdfast.lock.spi.support.ClientThreads;
 import dev.holdfast.lock.spi.support.FailureTranslator;
 import dev.holdfast.lock.spi.support.Timeouts;
 import io.etcd.jetcd.ByteSequence;
-import io.etcd.jetcd.Client;
 import io.etcd.jetcd.Response;
 import io.etcd.jetcd.Txn;
 import io.etcd.jetcd.Watch;
@@ -27,10 +26,10 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.Supplier;
 
 /**
  * The jetcd calls of this backend. A call never throws and never blocks; {@link #bounded} limits the wait for its
@@ -46,7 +45,7 @@ public final class EtcdCalls {
     /** Leaves streams for other calls where a connection may have 100, the usual limit of proxies. */
     static final int MAX_SEPARATE_WATCHES = 64;
 
-    private final Supplier<Client> client;
+    private final ClientSource client;
     private final WatchStreams streams = new WatchStreams();
     private final AtomicInteger separate = new AtomicInteger();
     private final ScheduledExecutorService executor;
@@ -54,7 +53,7 @@ public final class EtcdCalls {
     private final Timeouts timeouts = new Timeouts();
     private final StoreHistory history = new StoreHistory();
 
-    public EtcdCalls(Supplier<Client> client, ScheduledExecutorService executor) {
+    public EtcdCalls(ClientSource client, ScheduledExecutorService executor) {
         this.client = client;
         this.executor = executor;
     }
@@ -105,7 +104,9 @@ public final class EtcdCalls {
 
     /** The status of a member, from its own address. */
     CompletableFuture<StatusResponse> status(URI member) {
-        return guarded(() -> client.get().getMaintenanceClient().statusMember(member.toString()));
+        return guarded(() -> Context.current()
+                .withValue(OwnChannel.ELSEWHERE, true)
+                .call(() -> client.get().getMaintenanceClient().statusMember(member.toString())));
     }
 
     public CompletableFuture<DeleteResponse> delete(ByteSequence key, DeleteOption option) {
@@ -183,22 +184,38 @@ public final class EtcdCalls {
     }
 
     /**
-     * Returns the same result, or a {@link java.util.concurrent.TimeoutException} after that time; the call itself
+     * Returns the same result, or a {@link TimeoutException} after that time; the call itself
      * continues. The result completes on jetcd's thread, where short code that never blocks is allowed. A switch to
      * another thread would cost as much as a tenth of a transaction.
      */
     public <T> CompletableFuture<T> bounded(CompletableFuture<T> call, long timeoutMillis) {
-        CompletableFuture<T> result = new CompletableFuture<>();
+        Bounded<T> result = new Bounded<>();
         timeouts.start(result, Math.max(1, timeoutMillis));
         call.whenComplete((value, failure) -> {
             timeouts.cancel(result);
             if (failure == null) {
+                client.answered();
                 result.complete(value);
             } else {
+                if (EtcdFailures.isOfEndedThread(failure)) {
+                    client.unanswered();
+                }
                 result.completeExceptionally(FailureTranslator.unwrap(failure));
             }
         });
         return result;
+    }
+
+    /** A result whose time-out is noted. */
+    private final class Bounded<T> extends CompletableFuture<T> {
+        @Override
+        public boolean completeExceptionally(Throwable failure) {
+            boolean first = super.completeExceptionally(failure);
+            if (first && failure instanceof TimeoutException) {
+                client.unanswered();
+            }
+            return first;
+        }
     }
 
     /**

@@ -113,8 +113,19 @@ public final class EtcdFailures {
     /** Whether the client is closed: jetcd's executor or gRPC's channel rejects new calls. */
     private static boolean isClosed(Throwable failure) {
         return FailureTranslator.causes(failure).stream()
-                .anyMatch(t -> t instanceof RejectedExecutionException
+                .anyMatch(t -> t instanceof RejectedExecutionException && !isNettys(t)
                         || String.valueOf(t.getMessage()).contains("Channel shutdown"));
+    }
+
+    /** Whether the thread of the connection has ended: at an Error, as in a full heap. */
+    static boolean isOfEndedThread(Throwable failure) {
+        return FailureTranslator.causes(failure).stream()
+                .anyMatch(t -> t instanceof RejectedExecutionException && isNettys(t)
+                        || String.valueOf(t.getMessage()).contains("Panic! This is a bug!"));
+    }
+
+    private static boolean isNettys(Throwable rejection) {
+        return "event executor terminated".equals(rejection.getMessage());
     }
 
     private static boolean isUntrusted(Throwable failure) {

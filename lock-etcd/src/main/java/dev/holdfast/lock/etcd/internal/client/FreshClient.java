@@ -1,39 +1,89 @@
 package dev.holdfast.lock.etcd.internal.client;
 
+import dev.holdfast.lock.spi.support.BackgroundLog;
+import dev.holdfast.lock.spi.support.ClientThreads;
 import io.etcd.jetcd.Client;
+import io.etcd.jetcd.options.LeaseOption;
 import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
- * A jetcd client that is replaced before its first call after an idle time. Firewalls, NATs and load balancers drop idle
- * connections without notice, some after a minute. The first call on such a connection would have no answer, so a single
- * {@code tryLock} every hour would fail each time. etcd does not allow pings on idle connections, and a request now and
- * then would cost an idle client something.
+ * A jetcd client that is replaced when its connection is useless.
  *
- * <p>No call is under way then: calls end after the request time-out, and waiting clients poll. Thread-safe.
+ * <p>Before its first call after an idle time: firewalls, NATs and load balancers drop idle connections without notice, some after
+ * a minute. The first call on such a connection would have no answer, so a single {@code tryLock} every hour would fail each
+ * time. etcd does not allow pings on idle connections, and a request now and then would cost an idle client something. No call is
+ * under way then: calls end after the request time-out, and waiting clients poll.
+ *
+ * <p>And when its calls have no answers while a call on another connection has one. Netty ends the thread of a connection at an
+ * Error, as in a full heap, and gRPC waits for that thread for ever, or fails each call. A store that answers nobody has no effect.
+ *
+ * <p>Thread-safe.
  */
-public final class FreshClient implements Supplier<Client> {
+public final class FreshClient implements ClientSource {
+    private static final BackgroundLog LOG = BackgroundLog.of(FreshClient.class);
+
+    /** After so many calls without an answer, and none with one between them, another connection is tried. */
+    static final int UNANSWERED = 3;
+
+    private static final long ANSWER_MILLIS = 5_000;
+
+    /** The server answers that it has no such lease, which needs no right. */
+    private static final long NO_LEASE = 1;
+
     /** Below the idle limit of usual devices, which is a minute or more. */
     public static final Duration MAX_IDLE = Duration.ofSeconds(45);
 
-    private final Supplier<Client> factory;
+    private final Supplier<OwnClient> factory;
+    private final Duration requestTimeout;
     private final LongSupplier nanos;
+    private final Executor elsewhere;
     private final ReentrantLock mutex = new ReentrantLock();
-    private volatile Client current;
+    private volatile OwnClient current;
     private volatile long lastNanos;
+    private final AtomicInteger unanswered = new AtomicInteger();
+    private final AtomicBoolean trying = new AtomicBoolean();
+    /** Clients whose calls had no answers, for as long as one may be waited for. */
+    private final List<OwnClient> replaced = new CopyOnWriteArrayList<>();
+
     private boolean closed;
 
     /**
      * Creates it with its first client.
      *
      * @param factory creates clients without connecting
+     * @param requestTimeout how long a call waits for its answer at most
      * @param nanos the monotonic clock
      */
-    public FreshClient(Client first, Supplier<Client> factory, LongSupplier nanos) {
+    public FreshClient(OwnClient first, Supplier<OwnClient> factory, Duration requestTimeout, LongSupplier nanos) {
+        this(
+                first,
+                factory,
+                requestTimeout,
+                nanos,
+                task -> ClientThreads.daemon("holdfast-etcd-connect", task).start());
+    }
+
+    FreshClient(
+            OwnClient first,
+            Supplier<OwnClient> factory,
+            Duration requestTimeout,
+            LongSupplier nanos,
+            Executor elsewhere) {
         this.factory = factory;
+        this.requestTimeout = requestTimeout;
         this.nanos = nanos;
+        this.elsewhere = elsewhere;
         this.current = first;
         this.lastNanos = nanos.getAsLong();
     }
@@ -44,7 +94,7 @@ public final class FreshClient implements Supplier<Client> {
             replace();
         }
         lastNanos = nanos.getAsLong();
-        return current;
+        return current.jetcd();
     }
 
     private boolean isIdle() {
@@ -52,7 +102,7 @@ public final class FreshClient implements Supplier<Client> {
     }
 
     private void replace() {
-        Client before;
+        OwnClient before;
         mutex.lock();
         try {
             if (closed || !isIdle()) {
@@ -64,10 +114,85 @@ public final class FreshClient implements Supplier<Client> {
         } finally {
             mutex.unlock();
         }
-        before.close();
+        elsewhere.execute(before::close);
     }
 
-    /** Closes the present client; there will be no other. */
+    @Override
+    public void answered() {
+        if (unanswered.get() != 0) {
+            unanswered.set(0);
+        }
+    }
+
+    @Override
+    public void unanswered() {
+        if (unanswered.incrementAndGet() >= UNANSWERED && trying.compareAndSet(false, true)) {
+            begin(() -> elsewhere.execute(() -> begin(() -> tryAnother(factory.get()))));
+        }
+    }
+
+    /** Without memory for it, a later call tries again. */
+    private void begin(Runnable step) {
+        boolean done = false;
+        try {
+            step.run();
+            done = true;
+        } finally {
+            if (!done) {
+                trying.set(false);
+            }
+        }
+    }
+
+    private void tryAnother(OwnClient another) {
+        EtcdCalls.guarded(() -> another.jetcd().getLeaseClient().timeToLive(NO_LEASE, LeaseOption.DEFAULT))
+                .orTimeout(ANSWER_MILLIS, TimeUnit.MILLISECONDS)
+                .whenComplete((answer, failure) -> {
+                    OwnClient before = failure == null ? replaceUnanswered(another) : null;
+                    trying.set(false);
+                    if (before == null) {
+                        elsewhere.execute(another::close);
+                    } else {
+                        closeLater(before);
+                    }
+                });
+    }
+
+    /** Returns the client that was used before; null if that one stays. */
+    private @Nullable OwnClient replaceUnanswered(OwnClient another) {
+        mutex.lock();
+        try {
+            if (closed || unanswered.get() < UNANSWERED) {
+                return null;
+            }
+            OwnClient before = current;
+            replaced.add(before);
+            LOG.warn("calls on the connection to etcd had no answer while another connection had one:"
+                    + " the other one is used from now on");
+            current = another;
+            unanswered.set(0);
+            return before;
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    /** Its calls are left to their time-outs: one that is cancelled reports that the client is closed. Its watches begin again. */
+    private void closeLater(OwnClient before) {
+        try {
+            before.jetcd().getWatchClient().close();
+        } catch (RuntimeException e) {
+            LOG.debug("watches of the connection before could not be closed", e);
+        }
+        CompletableFuture.delayedExecutor(requestTimeout.toMillis(), TimeUnit.MILLISECONDS, elsewhere)
+                .execute(() -> {
+                    if (replaced.removeIf(each -> each == before)) {
+                        before.close();
+                    }
+                });
+    }
+
+    /** Closes its clients; there will be no other. */
     public void close() {
         mutex.lock();
         try {
@@ -76,5 +201,6 @@ public final class FreshClient implements Supplier<Client> {
             mutex.unlock();
         }
         current.close();
+        replaced.forEach(OwnClient::close);
     }
 }

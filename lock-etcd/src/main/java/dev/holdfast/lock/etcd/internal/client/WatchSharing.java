@@ -24,6 +24,6 @@ public final class WatchSharing implements ClientInterceptor {
             return next.newCall(method, options);
         }
         return (ClientCall<ReqT, RespT>) ask.take(
-                () -> (ClientCall<WatchRequest, WatchResponse>) (ClientCall<?, ?>) next.newCall(method, options));
+                next, () -> (ClientCall<WatchRequest, WatchResponse>) (ClientCall<?, ?>) next.newCall(method, options));
     }
 }

@@ -1,8 +1,10 @@
 package dev.holdfast.lock.etcd.internal.client;
 
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import io.etcd.jetcd.api.WatchCancelRequest;
 import io.etcd.jetcd.api.WatchRequest;
 import io.etcd.jetcd.api.WatchResponse;
+import io.grpc.Channel;
 import io.grpc.ClientCall;
 import io.grpc.Context;
 import io.grpc.Metadata;
@@ -23,7 +25,8 @@ import org.jspecify.annotations.Nullable;
  * proxy limits the streams of a connection: with 100 waits, a limit of 100 would leave no stream for renewals.
  *
  * <p>etcd answers the creations of a stream in their order, and reports no event of a watch before that answer, so
- * {@link Stream} needs no identifiers of its own. The stream closes with its last watch, so an idle client has none.
+ * {@link Stream} needs no identifiers of its own. The stream closes with its last watch, so an idle client has none. A stream is
+ * of one channel: a client that is replaced has another.
  *
  * <p>etcd checks the rights of a new watch by the token with which its stream began. So a refused watch may succeed on a
  * newer stream: after a refusal, new watches begin another one.
@@ -31,6 +34,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Thread-safe. No listener is called with {@link #mutex}; sending a message only queues it.
  */
 final class WatchStreams {
+    private static final BackgroundLog LOG = BackgroundLog.of(WatchStreams.class);
+
     /** The request for which a call is created; absent for calls that are not shared. */
     static final Context.Key<Ask> ASKED = Context.key("holdfast-watch");
 
@@ -45,10 +50,11 @@ final class WatchStreams {
     final class Ask {
         private volatile boolean taken;
 
-        /** Creates the call of a watch, on a shared stream. */
-        ClientCall<WatchRequest, WatchResponse> take(Supplier<ClientCall<WatchRequest, WatchResponse>> calls) {
+        /** Creates the call of a watch, on a shared stream of that channel. */
+        ClientCall<WatchRequest, WatchResponse> take(
+                Channel channel, Supplier<ClientCall<WatchRequest, WatchResponse>> calls) {
             taken = true;
-            return new SharedWatch(calls);
+            return new SharedWatch(channel, calls);
         }
 
         /** Whether the client's channel shares watches. */
@@ -63,6 +69,7 @@ final class WatchStreams {
 
     /** One watch, in the form that jetcd expects: a call of its own. */
     private final class SharedWatch extends ClientCall<WatchRequest, WatchResponse> {
+        private final Channel channel;
         private final Supplier<ClientCall<WatchRequest, WatchResponse>> calls;
         private @Nullable Listener<WatchResponse> listener;
         private @Nullable Metadata headers;
@@ -72,7 +79,8 @@ final class WatchStreams {
         private @Nullable Long id;
         private boolean ended;
 
-        SharedWatch(Supplier<ClientCall<WatchRequest, WatchResponse>> calls) {
+        SharedWatch(Channel channel, Supplier<ClientCall<WatchRequest, WatchResponse>> calls) {
+            this.channel = channel;
             this.calls = calls;
         }
 
@@ -95,7 +103,7 @@ final class WatchStreams {
             mutex.lock();
             try {
                 if (!ended && stream == null) {
-                    stream = stream(calls, Objects.requireNonNull(headers));
+                    stream = stream(channel, calls, Objects.requireNonNull(headers));
                     failure = stream.create(this, request);
                 }
             } finally {
@@ -136,21 +144,24 @@ final class WatchStreams {
     }
 
     /** The stream for new watches; called with the mutex. */
-    private Stream stream(Supplier<ClientCall<WatchRequest, WatchResponse>> calls, Metadata headers) {
+    private Stream stream(Channel channel, Supplier<ClientCall<WatchRequest, WatchResponse>> calls, Metadata headers) {
         Stream present = current;
-        if (present != null) {
+        if (present != null && present.channel == channel && present.failure == null) {
             return present;
         }
-        Stream next = new Stream(calls.get());
-        current = next;
-        streams.add(next);
+        Stream next = new Stream(channel, calls.get());
         next.call.start(next, headers);
         next.call.request(1);
+        if (next.failure == null) {
+            streams.add(next);
+            current = next;
+        }
         return next;
     }
 
     /** One HTTP/2 stream; its state is guarded by the mutex. */
     private final class Stream extends ClientCall.Listener<WatchResponse> {
+        final Channel channel;
         final ClientCall<WatchRequest, WatchResponse> call;
         /** Watches whose creation has no answer yet, in the order of the requests; also those that have ended since. */
         private final Deque<SharedWatch> created = new ArrayDeque<>();
@@ -160,7 +171,8 @@ final class WatchStreams {
         private boolean closed;
         private @Nullable Status failure;
 
-        Stream(ClientCall<WatchRequest, WatchResponse> call) {
+        Stream(Channel channel, ClientCall<WatchRequest, WatchResponse> call) {
+            this.channel = channel;
             this.call = call;
         }
 
@@ -168,7 +180,15 @@ final class WatchStreams {
         @Nullable Status create(SharedWatch watch, WatchRequest request) {
             if (failure == null) {
                 created.add(watch);
-                call.sendMessage(request);
+                try {
+                    call.sendMessage(request);
+                } catch (RuntimeException e) { // the thread of its connection has ended
+                    close();
+                    created.removeLastOccurrence(watch);
+                    failure = Status.UNAVAILABLE
+                            .withDescription("a watch cannot be sent")
+                            .withCause(e);
+                }
             }
             return failure;
         }
@@ -182,15 +202,24 @@ final class WatchStreams {
         }
 
         private void cancelOnServer(long id) {
-            call.sendMessage(WatchRequest.newBuilder()
+            send(() -> call.sendMessage(WatchRequest.newBuilder()
                     .setCancelRequest(WatchCancelRequest.newBuilder().setWatchId(id))
-                    .build());
+                    .build()));
+        }
+
+        /** If the thread of the connection has ended, all its watches end with the connection. */
+        private void send(Runnable message) {
+            try {
+                message.run();
+            } catch (RuntimeException e) {
+                LOG.debug("a shared watch stream cannot be used any more", e);
+            }
         }
 
         private void closeIfUnused() {
             if (!closed && open.isEmpty() && created.stream().allMatch(watch -> watch.ended)) {
                 close();
-                call.halfClose();
+                send(call::halfClose);
             }
         }
 

@@ -215,6 +215,21 @@ final class EtcdFailuresTest {
                 .hasMessage("the etcd client was closed before the lock client; close the lock client first");
     }
 
+    /** Netty's rejection looks like that of a closed client, but the next connection works. */
+    @Test
+    void endedThread_isNoClosedClient() {
+        Throwable ended = new RejectedExecutionException("event executor terminated");
+
+        assertThat(told(new IOException(ended))).isInstanceOf(LockUnavailableException.class);
+        assertThat(EtcdFailures.isOfEndedThread(new IOException(ended))).isTrue();
+        assertThat(EtcdFailures.isOfEndedThread(status(Status.INTERNAL, "Panic! This is a bug!")))
+                .isTrue();
+        for (Throwable other : List.of(
+                new RejectedExecutionException("terminated"), status(Status.INTERNAL, "no"), new IOException())) {
+            assertThat(EtcdFailures.isOfEndedThread(other)).isFalse();
+        }
+    }
+
     /** As an inner exception says it, and so may a proxy, with more behind it. */
     @Test
     void tokenRefused_isWhatEndsSo_andNotWhatMentionsIt() {

@@ -77,7 +77,7 @@ public final class ScriptedEtcd implements AutoCloseable {
     public final List<Planned> planned = new CopyOnWriteArrayList<>();
     public final List<Watch.Listener> listeners = new CopyOnWriteArrayList<>();
     final List<WatchOption> watchOptions = new CopyOnWriteArrayList<>();
-    /** How many watches were ended. */
+    /** How many watches, and clients of watches, were ended. */
     public final AtomicInteger closedWatches = new AtomicInteger();
     /** How often the client was closed. */
     public final AtomicInteger closed = new AtomicInteger();
@@ -107,6 +107,9 @@ public final class ScriptedEtcd implements AutoCloseable {
                         : send(method.getName(), arguments));
         InvocationHandler sends = (self, method, arguments) -> send(method.getName(), arguments);
         Watch watch = proxy(Watch.class, (self, method, arguments) -> {
+            if (method.getName().equals("close")) {
+                return closedWatches.incrementAndGet();
+            }
             watchOptions.add((WatchOption) arguments[1]);
             listeners.add((Watch.Listener) arguments[2]);
             return proxy(Watch.Watcher.class, (watcher, called, none) -> closedWatches.incrementAndGet());

@@ -28,11 +28,14 @@ final class WatchStreamsTest {
         final ClientCall<WatchRequest, WatchResponse> call;
 
         Watcher() throws Exception {
+            this(channel);
+        }
+
+        Watcher(ScriptedChannel on) throws Exception {
             WatchStreams.Ask ask = streams.ask();
             call = Context.ROOT
                     .withValue(WatchStreams.ASKED, ask)
-                    .call(() ->
-                            new WatchSharing().interceptCall(WatchGrpc.getWatchMethod(), CallOptions.DEFAULT, channel));
+                    .call(() -> new WatchSharing().interceptCall(WatchGrpc.getWatchMethod(), CallOptions.DEFAULT, on));
             assertThat(ask.isTaken()).isTrue();
             call.start(this, new Metadata());
             call.sendMessage(WatchRequest.newBuilder()
@@ -131,6 +134,36 @@ final class WatchStreamsTest {
 
         assertThat(one.closed).isEmpty();
         assertThat(two.messages).containsExactly(created(0));
+    }
+
+    /** A client that was replaced has watches on its own channel until they have ended. */
+    @Test
+    void anotherChannel_hasAStreamOfItsOwn() throws Exception {
+        new Watcher();
+        ScriptedChannel next = new ScriptedChannel();
+
+        new Watcher(next);
+        new Watcher(next);
+
+        assertThat(channel.calls).hasSize(1);
+        assertThat(next.calls).hasSize(1);
+    }
+
+    /** The old stream says nothing any more, and cannot be told anything. */
+    @Test
+    void threadOfTheConnectionEnds_newWatchFails_andTheNextBeginsAnotherStream() throws Exception {
+        Watcher one = new Watcher();
+        stream(0).says(created(0));
+        stream(0).ended = true;
+
+        Watcher two = new Watcher();
+        Watcher three = new Watcher();
+        stream(1).says(created(0));
+        one.call.halfClose();
+
+        assertThat(two.closed).extracting(Status::getCode).containsExactly(Status.Code.UNAVAILABLE);
+        assertThat(three.messages).containsExactly(created(0));
+        assertThat(three.closed).isEmpty();
     }
 
     @Test
