@@ -12,7 +12,8 @@ final class RedeploymentTest {
     @Test
     void applicationIsTakenDown_itsLoaderIsCollected() throws Exception {
         try (EtcdServer server = EtcdServer.start()) {
-            RedeployedApplication.assertLeavesNothing("etcd://" + server.hostsAndPorts(), "grpc-", "globalEventExecutor");
+            RedeployedApplication.assertLeavesNothing(
+                    "etcd://" + server.hostsAndPorts(), "grpc-", "globalEventExecutor");
         }
     }
 }
