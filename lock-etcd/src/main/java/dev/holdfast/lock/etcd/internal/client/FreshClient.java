@@ -131,14 +131,15 @@ public final class FreshClient implements ClientSource {
         }
     }
 
-    /** Without memory for it, a later call tries again. */
     private void begin(Runnable step) {
-        boolean done = false;
+        boolean begun = false;
         try {
             step.run();
-            done = true;
+            begun = true;
+        } catch (OutOfMemoryError e) {
+            // A later call tries again.
         } finally {
-            if (!done) {
+            if (!begun) {
                 trying.set(false);
             }
         }
@@ -147,15 +148,23 @@ public final class FreshClient implements ClientSource {
     private void tryAnother(OwnClient another) {
         EtcdCalls.guarded(() -> another.jetcd().getLeaseClient().timeToLive(NO_LEASE, LeaseOption.DEFAULT))
                 .orTimeout(ANSWER_MILLIS, TimeUnit.MILLISECONDS)
-                .whenComplete((answer, failure) -> {
-                    OwnClient before = failure == null ? replaceUnanswered(another) : null;
-                    trying.set(false);
-                    if (before == null) {
-                        elsewhere.execute(another::close);
-                    } else {
-                        closeLater(before);
-                    }
-                });
+                .whenComplete((answer, failure) -> settle(another, failure == null));
+    }
+
+    /** Each step may be without memory. */
+    private void settle(OwnClient another, boolean answered) {
+        OwnClient before = null;
+        try {
+            before = answered ? replaceUnanswered(another) : null;
+        } finally {
+            trying.set(false);
+            if (before == null) {
+                elsewhere.execute(another::close);
+            }
+        }
+        if (before != null) {
+            closeLater(before);
+        }
     }
 
     /** Returns the client that was used before; null if that one stays. */
@@ -166,9 +175,7 @@ public final class FreshClient implements ClientSource {
                 return null;
             }
             OwnClient before = current;
-            replaced.add(before);
-            LOG.warn("calls on the connection to etcd had no answer while another connection had one:"
-                    + " the other one is used from now on");
+            replaced.add(before); // what needs memory comes before what changes state
             current = another;
             unanswered.set(0);
             return before;
@@ -179,6 +186,8 @@ public final class FreshClient implements ClientSource {
 
     /** Its calls are left to their time-outs: one that is cancelled reports that the client is closed. Its watches begin again. */
     private void closeLater(OwnClient before) {
+        LOG.warn("calls on the connection to etcd had no answer while another connection had one:"
+                + " the other one is used from now on");
         try {
             before.jetcd().getWatchClient().close();
         } catch (RuntimeException e) {

@@ -82,6 +82,32 @@ final class FreshClientTest {
         assertThat(fresh.get()).isSameAs(anotherClient);
     }
 
+    /** Without memory for a thread, say. */
+    @Test
+    void attemptFails_isMadeAgain() {
+        AtomicInteger failures = new AtomicInteger(2);
+        FreshClient without = new FreshClient(
+                own(firstClient),
+                () -> {
+                    if (failures.getAndDecrement() > 0) {
+                        throw new OutOfMemoryError("made up by the test");
+                    }
+                    return own(anotherClient);
+                },
+                REQUEST_TIMEOUT,
+                () -> 0,
+                Runnable::run);
+        for (int i = 0; i <= FreshClient.UNANSWERED; i++) {
+            without.unanswered();
+        }
+        assertThat(failures).as("it failed twice").hasValue(0);
+
+        without.unanswered();
+        another.next("timeToLive").answers(ScriptedEtcd.lives(-1));
+
+        assertThat(without.get()).isSameAs(anotherClient);
+    }
+
     @Test
     void answerComesMeanwhile_connectionStays() {
         leaveUnanswered(FreshClient.UNANSWERED);
