@@ -151,19 +151,15 @@ public final class FreshClient implements ClientSource {
                 .whenComplete((answer, failure) -> settle(another, failure == null));
     }
 
-    /** Each step may be without memory. */
+    /** Each step may be without memory. Nothing is closed on the thread of the new connection, where renewals are answered. */
     private void settle(OwnClient another, boolean answered) {
         OwnClient before = null;
         try {
             before = answered ? replaceUnanswered(another) : null;
         } finally {
             trying.set(false);
-            if (before == null) {
-                elsewhere.execute(another::close);
-            }
-        }
-        if (before != null) {
-            closeLater(before);
+            OwnClient unused = before;
+            elsewhere.execute(unused == null ? another::close : () -> closeLater(unused));
         }
     }
 
