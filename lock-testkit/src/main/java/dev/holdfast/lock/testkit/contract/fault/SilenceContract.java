@@ -8,6 +8,7 @@ import dev.holdfast.lock.testkit.contract.Actor;
 import dev.holdfast.lock.testkit.contract.ClientGroup;
 import dev.holdfast.lock.testkit.fixture.ContractContext;
 import dev.holdfast.lock.testkit.support.LogCapture;
+import dev.holdfast.lock.testkit.support.Waits;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -43,7 +44,7 @@ public abstract class SilenceContract extends ClientGroup {
                 holding.lock(name).lock(); // left to close
             }
             Awaitility.await("the clients' threads have ended")
-                    .atMost(PATIENCE)
+                    .atMost(Waits.PATIENCE)
                     .untilAsserted(() -> assertThat(threads()).isSubsetOf(before));
             assertThat(log.warnings()).as("of all loggers").isEmpty();
             assertThat(log.ours()).as("of our own, from INFO on").isEmpty();
