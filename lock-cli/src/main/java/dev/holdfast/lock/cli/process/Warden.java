@@ -73,9 +73,8 @@ final class Warden implements AutoCloseable {
      * @throws IOException if this system has no shell
      */
     static Warden start(String mark) throws IOException {
-        // No word of this command or of its arguments: a pkill -f that looks for them must not reach the shell, which
-        // would report
-        // the signal as the group's.
+        // No word of this command or of its arguments: a pkill -f that looks for them must not reach the shell.
+        // It would report the signal as one of the group.
         ProcessBuilder builder =
                 new ProcessBuilder("sh", "-c", SCRIPT, "warden", mark).redirectError(ProcessBuilder.Redirect.DISCARD);
         Warden warden = new Warden(builder.start());
