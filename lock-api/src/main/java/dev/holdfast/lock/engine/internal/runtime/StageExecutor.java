@@ -55,7 +55,11 @@ final class StageExecutor implements Executor {
 
     private void watch() {
         if (!pool.getQueue().isEmpty() && watching.compareAndSet(false, true)) {
-            timer.after(PATIENCE_NANOS, this::look);
+            try {
+                timer.after(PATIENCE_NANOS, this::look);
+            } catch (OutOfMemoryError e) { // the next stage that has to wait tries again
+                watching.set(false);
+            }
         }
     }
 

@@ -183,6 +183,9 @@ public final class SharedLeasePool {
             calls.executor().schedule(() -> upkeep(lease), Math.max(0, delayNanos), TimeUnit.NANOSECONDS);
         } catch (RejectedExecutionException e) {
             lease.upkeep().set(false);
+        } catch (OutOfMemoryError e) { // the next key that waits on the lease tries again
+            lease.upkeep().set(false);
+            throw e;
         }
     }
 

@@ -3,6 +3,7 @@ package dev.holdfast.lock.jdbc.internal.rowlock;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.jdbc.internal.connection.Database;
+import dev.holdfast.lock.jdbc.internal.connection.Lookout;
 import dev.holdfast.lock.jdbc.internal.connection.TransactionRunner;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
 import dev.holdfast.lock.jdbc.internal.sql.ExpiryRows;
@@ -21,12 +22,10 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /** What the holds of one client have in common: who there is, their connections, and the statements on other ones. Thread-safe. */
@@ -39,7 +38,7 @@ final class RowLocks implements AutoCloseable {
     private final RowSessionPool sessions;
     private final long timeoutMillis;
     private final ConcurrentHashMap<OwnerId, RowAcquisition> holds = new ConcurrentHashMap<>();
-    private final AtomicBoolean watching = new AtomicBoolean();
+    private final Lookout lookout;
     private volatile @Nullable GrantListener listener;
     private volatile boolean readOnlyDefault;
     private volatile boolean closed;
@@ -55,6 +54,7 @@ final class RowLocks implements AutoCloseable {
         this.sessions = sessions;
         this.executor = executor;
         this.timeoutMillis = timeoutMillis;
+        this.lookout = new Lookout(TimeUnit.MILLISECONDS.toNanos(WATCH_MILLIS), executor, this::look);
     }
 
     RowSessionPool sessions() {
@@ -83,19 +83,11 @@ final class RowLocks implements AutoCloseable {
      * While there are holds, looks whether their connections were closed: without a request, more often than renewals come. Another
      * thread reports it, since a pool may log the end of a connection, and the log may block.
      */
-    private void watch() {
-        if (watching.compareAndSet(false, true)) {
-            CompletableFuture.delayedExecutor(WATCH_MILLIS, TimeUnit.MILLISECONDS, this::onOurThread)
-                    .execute(() -> {
-                        watching.set(false);
-                        holds.values().stream()
-                                .filter(RowAcquisition::hasClosedConnection)
-                                .forEach(hold -> onOurThread(() -> reportIfClosed(hold)));
-                        if (!holds.isEmpty() && !closed) {
-                            watch();
-                        }
-                    });
-        }
+    private boolean look() {
+        holds.values().stream()
+                .filter(RowAcquisition::hasClosedConnection)
+                .forEach(hold -> onOurThread(() -> reportIfClosed(hold)));
+        return !holds.isEmpty();
     }
 
     private void reportIfClosed(RowAcquisition hold) {
@@ -123,7 +115,7 @@ final class RowLocks implements AutoCloseable {
     }
 
     RowAcquisition holdFor(AcquisitionId acquisition) {
-        watch();
+        lookout.begin();
         return holds.computeIfAbsent(acquisition.owner(), owner -> new RowAcquisition(this, acquisition));
     }
 
@@ -231,6 +223,7 @@ final class RowLocks implements AutoCloseable {
     @Override
     public void close() {
         closed = true;
+        lookout.end();
         long startNanos = System.nanoTime();
         long deadlineNanos = startNanos + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
         long abandonedNanos = startNanos + TimeUnit.MILLISECONDS.toNanos(database.isSilent() ? 0 : timeoutMillis / 2);

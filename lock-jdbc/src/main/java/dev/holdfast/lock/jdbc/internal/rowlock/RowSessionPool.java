@@ -4,16 +4,15 @@ import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.jdbc.internal.connection.Connections;
+import dev.holdfast.lock.jdbc.internal.connection.Lookout;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialect;
 import dev.holdfast.lock.jdbc.internal.dialect.LockTable;
 import dev.holdfast.lock.jdbc.internal.sql.RowStatements;
 import java.sql.SQLException;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import javax.sql.DataSource;
 
 /**
@@ -29,12 +28,10 @@ public final class RowSessionPool {
     private final Connections connections;
     private final DatabaseDialect dialect;
     private final RowStatements sql;
-    private final Executor executor;
     private final int limit;
-    private final long keepNanos;
     private final Semaphore permits;
     private final ConcurrentLinkedDeque<RowSession> ready = new ConcurrentLinkedDeque<>();
-    private final AtomicBoolean sweeping = new AtomicBoolean();
+    private final Lookout lookout;
     private volatile boolean closed;
 
     RowSessionPool(Connections connections, DatabaseDialect dialect, RowStatements sql, int limit, Executor executor) {
@@ -49,13 +46,15 @@ public final class RowSessionPool {
             int limit,
             Executor executor,
             long keepNanos) {
-        this.keepNanos = keepNanos;
         this.connections = connections;
         this.dialect = dialect;
         this.sql = sql;
         this.limit = limit;
-        this.executor = executor;
         this.permits = new Semaphore(limit);
+        this.lookout = new Lookout(keepNanos, executor, () -> {
+            sweep(keepNanos, System.nanoTime() + KEEP_NANOS);
+            return !ready.isEmpty();
+        });
     }
 
     /**
@@ -164,7 +163,7 @@ public final class RowSessionPool {
     void back(RowSession session) {
         ready.addFirst(session);
         permits.release();
-        sweepLater();
+        lookout.begin();
         if (closed) {
             sweep(0, System.nanoTime() + KEEP_NANOS);
         }
@@ -176,19 +175,6 @@ public final class RowSessionPool {
             session.discard();
         } finally {
             permits.release();
-        }
-    }
-
-    private void sweepLater() {
-        if (!closed && sweeping.compareAndSet(false, true)) {
-            CompletableFuture.delayedExecutor(keepNanos, TimeUnit.NANOSECONDS, executor)
-                    .execute(() -> {
-                        sweeping.set(false);
-                        sweep(keepNanos, System.nanoTime() + KEEP_NANOS);
-                        if (!ready.isEmpty()) {
-                            sweepLater();
-                        }
-                    });
         }
     }
 
@@ -207,6 +193,7 @@ public final class RowSessionPool {
     /** Returns what is ready, before a common deadline; the rest follows as it is released. */
     void close(long deadlineNanos) {
         closed = true;
+        lookout.end();
         sweep(0, deadlineNanos);
     }
 

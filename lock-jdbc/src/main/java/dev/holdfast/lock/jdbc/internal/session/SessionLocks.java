@@ -4,6 +4,7 @@ import dev.holdfast.lock.LockListing;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.jdbc.internal.connection.Connections;
 import dev.holdfast.lock.jdbc.internal.connection.Database;
+import dev.holdfast.lock.jdbc.internal.connection.Lookout;
 import dev.holdfast.lock.jdbc.internal.sql.RecentContention;
 import dev.holdfast.lock.jdbc.internal.sql.SessionKey;
 import dev.holdfast.lock.jdbc.internal.sql.SessionStatements;
@@ -15,12 +16,10 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
@@ -50,7 +49,7 @@ final class SessionLocks implements AutoCloseable {
     private final ConcurrentHashMap<OwnerId, SessionAcquisition> acquisitions = new ConcurrentHashMap<>();
     private final ConcurrentHashMap<OwnerId, Long> abandoned = new ConcurrentHashMap<>();
     private final AtomicLong abandonedSweep = new AtomicLong(System.nanoTime());
-    private final AtomicBoolean watching = new AtomicBoolean();
+    private final Lookout lookout;
     private volatile @Nullable GrantListener listener;
     private volatile boolean closed;
 
@@ -68,6 +67,7 @@ final class SessionLocks implements AutoCloseable {
         this.sessions =
                 new SessionPool(database.connections(), database.dialect(), sql, waiters, executor, this::ended);
         this.rows = new HolderRows(database, sql, timeoutMillis);
+        this.lookout = new Lookout(TimeUnit.MILLISECONDS.toNanos(WATCH_MILLIS), executor, this::look);
     }
 
     SessionPool sessions() {
@@ -128,7 +128,7 @@ final class SessionLocks implements AutoCloseable {
      * @throws SQLException if it was abandoned before this attempt has begun: nothing would release what it acquires
      */
     SessionAcquisition acquisitionFor(AcquisitionId id) throws SQLException {
-        watch();
+        lookout.begin();
         SessionAcquisition acquisition =
                 acquisitions.computeIfAbsent(id.owner(), owner -> new SessionAcquisition(this, id, key(id.name())));
         if (abandoned.containsKey(id.owner())) {
@@ -188,22 +188,16 @@ final class SessionLocks implements AutoCloseable {
         });
     }
 
-    private void watch() {
-        if (watching.compareAndSet(false, true)) {
-            CompletableFuture.delayedExecutor(WATCH_MILLIS, TimeUnit.MILLISECONDS, this::onOurThread)
-                    .execute(() -> {
-                        watching.set(false);
-                        if (closed) {
-                            return;
-                        }
-                        sessions.holding().forEach(this::check);
-                        boolean idle = sessions.sweep(this::onSomeThread);
-                        if (idle || !acquisitions.isEmpty()) {
-                            watch();
-                        }
-                        rows.describe(acquisitions.values());
-                    });
+    /** Looks after the sessions and what the table says about them; returns whether there are any. */
+    private boolean look() {
+        sessions.holding().forEach(this::check);
+        boolean idle = sessions.sweep(this::onSomeThread);
+        boolean needed = idle || !acquisitions.isEmpty();
+        if (needed) {
+            lookout.begin(); // the next look does not wait for the table
         }
+        rows.describe(acquisitions.values());
+        return needed;
     }
 
     private void check(HoldingSession session) {
@@ -245,6 +239,7 @@ final class SessionLocks implements AutoCloseable {
     @Override
     public void close() {
         closed = true;
+        lookout.end();
         long deadlineNanos = deadline();
         for (SessionAcquisition acquisition : List.copyOf(acquisitions.values())) {
             try {

@@ -98,6 +98,7 @@ public final class NodeRemover {
             if (session == null || !session.isAlive()) {
                 settle(node);
             } else if (session.isConnected()) {
+                node.giveUpLost();
                 removeInTurn(node);
             }
         }
@@ -110,13 +111,23 @@ public final class NodeRemover {
 
     private void plan() {
         if (planned.compareAndSet(false, true)) {
-            timer.after(RETRY_MILLIS, () -> {
+            try {
+                timer.after(RETRY_MILLIS, this::retryAsPlanned);
+            } catch (OutOfMemoryError e) { // the next deletion without an answer plans again
                 planned.set(false);
-                retry();
-                if (!pending.isEmpty()) {
-                    plan();
-                }
-            });
+                throw e;
+            }
+        }
+    }
+
+    private void retryAsPlanned() {
+        planned.set(false);
+        try {
+            retry();
+        } finally {
+            if (!pending.isEmpty()) {
+                plan();
+            }
         }
     }
 

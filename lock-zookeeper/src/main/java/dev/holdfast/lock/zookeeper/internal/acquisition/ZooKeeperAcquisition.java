@@ -1,5 +1,6 @@
 package dev.holdfast.lock.zookeeper.internal.acquisition;
 
+import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
@@ -12,6 +13,8 @@ import dev.holdfast.lock.zookeeper.internal.session.Session;
 import dev.holdfast.lock.zookeeper.internal.session.StageHelpers;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -20,8 +23,9 @@ import org.jspecify.annotations.Nullable;
  * One acquisition from the first attempt to the release: the ticket of a waiter, the handle of a grant.
  *
  * <p>Requests of one acquisition run one after the other ({@link #inTurn}), so that a running attempt that was
- * abandoned cannot create anything after the removal. Events of watches and of the session may arrive at any time
- * between them; {@link #phase} decides which of them ends the acquisition, exactly once.
+ * abandoned cannot create anything after the removal. If their results were lost, they are {@linkplain #giveUpLost given
+ * up}. Events of watches and of the session may arrive at any time between them; {@link #phase} decides which of them
+ * ends the acquisition, exactly once.
  *
  * <p>Thread-safe.
  */
@@ -41,10 +45,16 @@ public final class ZooKeeperAcquisition implements Ticket {
         ENDED
     }
 
+    /** Far longer than requests take. What is given up too early does no harm either; see {@link Attempt#isGivenUp}. */
+    private static final long LOST_SECONDS = 10;
+
     private final AcquisitionId acquisition;
     private final boolean attempted;
     private final AtomicReference<CompletableFuture<?>> last =
             new AtomicReference<>(CompletableFuture.completedFuture(null));
+    private final AtomicInteger turns = new AtomicInteger();
+    private volatile CompletableFuture<?> running = Objects.requireNonNull(last.get());
+    private volatile long runningSinceNanos;
     private final AtomicReference<@Nullable Lost> loss = new AtomicReference<>();
     private final AtomicReference<Phase> phase = new AtomicReference<>(Phase.QUEUED);
 
@@ -52,7 +62,7 @@ public final class ZooKeeperAcquisition implements Ticket {
     public volatile @Nullable Predecessor predecessor;
     /** The predecessor whose deletion was reported. */
     public volatile @Nullable Predecessor gone;
-    /** The session in which a creation had no answer, so that a node may exist. */
+    /** The session in which a creation has had no answer yet, so that a node may exist. */
     public volatile @Nullable Session uncertainSession;
     /** Whether a deletion of the current node was sent and not answered. */
     public volatile boolean deletionSent;
@@ -172,8 +182,35 @@ public final class ZooKeeperAcquisition implements Ticket {
         return mine;
     }
 
-    private static <T> void run(Supplier<CompletableFuture<T>> requests, CompletableFuture<T> mine) {
+    private <T> void run(Supplier<CompletableFuture<T>> requests, CompletableFuture<T> mine) {
+        runningSinceNanos = System.nanoTime();
+        running = mine;
+        turns.incrementAndGet();
         StageHelpers.pass(FailureTranslator.guard(requests::get), mine);
+    }
+
+    /** Counts the times that requests began to run. */
+    int turn() {
+        return turns.get();
+    }
+
+    /**
+     * Gives up requests that never end: without memory, a result may not reach those who wait for it. Otherwise all later
+     * requests of this acquisition would wait for them.
+     */
+    public void giveUpLost() {
+        giveUpLost(System.nanoTime());
+    }
+
+    void giveUpLost(long nowNanos) {
+        CompletableFuture<?> newest = Objects.requireNonNull(last.get());
+        if (newest.isDone() || nowNanos - runningSinceNanos < TimeUnit.SECONDS.toNanos(LOST_SECONDS)) {
+            return;
+        }
+        LockUnavailableException lost = new LockUnavailableException(
+                "the result of an earlier request was lost, as after an OutOfMemoryError; the outcome is unknown, try again");
+        running.completeExceptionally(lost);
+        newest.completeExceptionally(lost);
     }
 
     @Override

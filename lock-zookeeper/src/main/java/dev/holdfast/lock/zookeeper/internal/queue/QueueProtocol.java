@@ -89,7 +89,7 @@ final class QueueProtocol {
         if (node.uncertainSession != null && node.uncertainSession != session) {
             node.uncertainSession = null;
         }
-        Attempt run = new Attempt(request, node, session, System.nanoTime(), 0);
+        Attempt run = Attempt.of(request, node, session);
         LockNode lockNode = node.lockNode;
         if (lockNode == null) {
             return node.uncertainSession == null ? enqueue(run) : recover(run);
@@ -136,8 +136,12 @@ final class QueueProtocol {
             throw new LockUnavailableException("its nodes at " + tree.parent(node.name()) + " were deleted "
                     + MAX_RETRIES + " times in a row; find out who deletes them");
         }
+        if (run.isGivenUp()) {
+            throw new LockUnavailableException("the attempt was given up");
+        }
         String parent = tree.parent(node.name());
         byte[] identity = run.request().identity().encoded().getBytes(StandardCharsets.UTF_8);
+        node.uncertainSession = session; // until the answer, even if there is no memory to receive it
         CompletableFuture<Session.Created> created = session.create(
                 parent + "/" + SequentialNode.prefix(node.acquisition()),
                 identity,
@@ -152,17 +156,19 @@ final class QueueProtocol {
             if (failure == null) {
                 LockNode lockNode = new LockNode(session, child.path(), child.czxid());
                 node.lockNode = lockNode;
+                node.uncertainSession = null;
                 node.deletionSent = false;
                 StageHelpers.pass(FailureTranslator.guard(() -> created(run, lockNode, listed)), result);
             } else if (ZooKeeperFailures.is(failure, Code.NONODE)) {
+                node.uncertainSession = null;
                 session.lowestNodes().forget(node.name());
                 CompletableFuture<Void> ensured = tree.ensureParent(session, parent);
                 StageHelpers.pass(
                         StageHelpers.preferFailure(ensured, FailureTranslator.guard(() -> enqueue(run.next()))),
                         result);
             } else {
-                if (!ZooKeeperFailures.isSessionEnd(failure) && !ZooKeeperFailures.isFinal(failure)) {
-                    node.uncertainSession = session;
+                if (ZooKeeperFailures.isSessionEnd(failure) || ZooKeeperFailures.isFinal(failure)) {
+                    node.uncertainSession = null;
                 }
                 result.completeExceptionally(failure);
             }

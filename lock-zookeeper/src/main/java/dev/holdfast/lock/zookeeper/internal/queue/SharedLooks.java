@@ -9,6 +9,7 @@ import dev.holdfast.lock.zookeeper.internal.session.StageHelpers;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -22,11 +23,33 @@ import org.jspecify.annotations.Nullable;
 final class SharedLooks {
     private record Place(Session session, String name) {}
 
+    /** A look that was sent, and the result of the one that follows it; guarded by the mutex. */
+    private static final class Look {
+        /** A look without an end for that long was lost, as without memory. Another one does no harm. */
+        private static final long LOST_SECONDS = 10;
+
+        final CompletableFuture<PermitLine> result;
+        final long sinceNanos = System.nanoTime();
+
+        @Nullable CompletableFuture<PermitLine> next;
+
+        Look() {
+            this(new CompletableFuture<>());
+        }
+
+        Look(CompletableFuture<PermitLine> result) {
+            this.result = result;
+        }
+
+        boolean isLost() {
+            return System.nanoTime() - sinceNanos > TimeUnit.SECONDS.toNanos(LOST_SECONDS);
+        }
+    }
+
     private final LockTree tree;
     private final PermitStateStore stateStore;
     private final ReentrantLock mutex = new ReentrantLock();
-    /** The places where a look is running, with the look that follows it; a place without one has an empty entry. */
-    private final Map<Place, CompletableFuture<PermitLine>> following = new HashMap<>();
+    private final Map<Place, Look> running = new HashMap<>();
 
     SharedLooks(LockTree tree, PermitStateStore stateStore) {
         this.tree = tree;
@@ -35,45 +58,52 @@ final class SharedLooks {
 
     CompletableFuture<PermitLine> look(Session session, String name) {
         Place place = new Place(session, name);
-        CompletableFuture<PermitLine> look = new CompletableFuture<>();
+        Look mine = new Look();
         mutex.lock();
         try {
-            if (following.containsKey(place)) {
-                @Nullable CompletableFuture<PermitLine> next = following.get(place);
-                if (next == null) {
-                    following.put(place, look);
-                }
-                return next == null ? look : next;
+            Look now = running.get(place);
+            if (now != null && !now.isLost()) {
+                now.next = now.next == null ? mine.result : now.next;
+                return now.next;
             }
-            following.put(place, null);
+            running.put(place, mine);
+            if (now != null && now.next != null) {
+                StageHelpers.pass(mine.result, now.next);
+            }
         } finally {
             mutex.unlock();
         }
-        send(place, look);
-        return look;
+        send(place, mine);
+        return mine.result;
     }
 
-    private void send(Place place, CompletableFuture<PermitLine> look) {
+    private void send(Place place, Look look) {
         StageHelpers.listen(FailureTranslator.guard(() -> read(place)), (line, failure) -> {
-            CompletableFuture<PermitLine> next = next(place);
+            Look next = next(place, look);
             if (next != null) {
                 send(place, next);
             }
             if (failure == null) {
-                look.complete(line);
+                look.result.complete(line);
             } else {
-                look.completeExceptionally(FailureTranslator.unwrap(failure));
+                look.result.completeExceptionally(FailureTranslator.unwrap(failure));
             }
         });
     }
 
-    private @Nullable CompletableFuture<PermitLine> next(Place place) {
+    /** Returns the look that follows this one. */
+    private @Nullable Look next(Place place, Look done) {
         mutex.lock();
         try {
-            CompletableFuture<PermitLine> next = following.remove(place);
-            if (next != null) {
-                following.put(place, null);
+            if (running.get(place) != done) {
+                return null;
             }
+            if (done.next == null) {
+                running.remove(place);
+                return null;
+            }
+            Look next = new Look(done.next);
+            running.put(place, next);
             return next;
         } finally {
             mutex.unlock();

@@ -135,6 +135,7 @@ public final class ZooKeeperLockBackend implements LockBackend, SessionTracker.O
                 nodes.computeIfAbsent(acquisition.owner(), owner -> ZooKeeperAcquisition.of(acquisition));
         long startNanos = System.nanoTime();
         long timeoutNanos = TimeUnit.MILLISECONDS.toNanos(request.timeoutMillis());
+        lookForLost(node); // before the limit, whose places would otherwise stay taken
         // It counts as unanswered from its turn on: an attempt that the limit drops is never answered.
         return attemptLimit.run(
                 () -> translated("queue for it", node.inTurn(() -> attempts.tryAcquire(request, node))),
@@ -188,6 +189,7 @@ public final class ZooKeeperLockBackend implements LockBackend, SessionTracker.O
             ZooKeeperAcquisition node =
                     known == null ? ZooKeeperAcquisition.ended(acquisition, sessions.current()) : known;
             node.stopWatching();
+            lookForLost(node);
             return node.inTurn(() -> {
                 node.become(Phase.QUEUED, Phase.ENDED);
                 node.become(Phase.HELD, Phase.ENDED);
@@ -209,15 +211,16 @@ public final class ZooKeeperLockBackend implements LockBackend, SessionTracker.O
             return CompletableFuture.completedFuture(ReleaseResult.NOT_HELD);
         }
         nodes.remove(grant.acquisition().owner(), node);
+        lookForLost(node);
         CompletableFuture<ReleaseResult> released = node.inTurn(() -> {
             node.become(Phase.HELD, Phase.ENDED);
             LockNode lockNode = node.lockNode;
-            if (node.loss() != null || lockNode == null) {
+            if (lockNode == null) {
                 return CompletableFuture.completedFuture(ReleaseResult.NOT_HELD);
             }
             boolean lowest = node.lowest || node.acquisition().demand() instanceof Demand.Exclusive;
             return removals.remove(node).thenApply(there -> {
-                if (!there) {
+                if (!there || node.loss() != null) {
                     return ReleaseResult.NOT_HELD;
                 }
                 if (lowest) {
@@ -336,11 +339,21 @@ public final class ZooKeeperLockBackend implements LockBackend, SessionTracker.O
             }
             if (node.endNanos - nowNanos > 0) {
                 timer.sweepBy(node.endNanos);
-            } else if (lost(node, LossReason.EXPIRED, "its lease ended without a renewal")) {
-                removals.removeInTurn(node);
+            } else {
+                end(node);
             }
         }
         stopIfDone();
+    }
+
+    private void end(ZooKeeperAcquisition node) {
+        try {
+            lost(node, LossReason.EXPIRED, "its lease ended without a renewal");
+        } finally {
+            if (node.phase() == Phase.ENDED) {
+                removals.removeInTurn(node);
+            }
+        }
     }
 
     /**
@@ -368,6 +381,12 @@ public final class ZooKeeperLockBackend implements LockBackend, SessionTracker.O
                 Thread.currentThread().interrupt();
             }
         }
+    }
+
+    /** What comes after lost results would wait for them, and nothing would notice that ZooKeeper's client has ended. */
+    private void lookForLost(ZooKeeperAcquisition node) {
+        sessions.replaceIfDeaf();
+        node.giveUpLost();
     }
 
     private boolean holds() {

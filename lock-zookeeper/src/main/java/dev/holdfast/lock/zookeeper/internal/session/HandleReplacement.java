@@ -53,8 +53,11 @@ final class HandleReplacement {
             LOG.warn(
                     "a thread of ZooKeeper's client has ended, as after an OutOfMemoryError; the connection is replaced, and"
                             + " the locks of its session are lost");
-            end.accept(session);
-            session.failAll();
+            try {
+                end.accept(session);
+            } finally {
+                session.failAll();
+            }
             while (isCurrent(session)) {
                 reset();
             }

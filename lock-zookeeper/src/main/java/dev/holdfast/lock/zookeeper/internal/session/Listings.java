@@ -32,6 +32,8 @@ final class Listings {
     static final int PROOFS = 3;
     private static final long REFUSED_NANOS = TimeUnit.MINUTES.toNanos(1);
     private static final int MAX_LOSSES = 1_000;
+    /** A listing without an end for that long was lost, as without memory, and the next one does not wait for it. */
+    private static final long LOST_SECONDS = 60;
 
     /** How many times in a row a listing has provably broken the connection, and the time of the last one. */
     private record Loss(int proofs, long nanos) {}
@@ -66,7 +68,7 @@ final class Listings {
         CompletableFuture<List<String>> mine = new CompletableFuture<>();
         CompletableFuture<?> before = last.getAndSet(mine);
         StageHelpers.listen(
-                before.handle((value, failure) -> null),
+                before.handle((value, failure) -> null).completeOnTimeout(null, LOST_SECONDS, TimeUnit.SECONDS),
                 (nothing, none) -> StageHelpers.pass(FailureTranslator.guard(() -> alone(path)), mine));
         return mine;
     }

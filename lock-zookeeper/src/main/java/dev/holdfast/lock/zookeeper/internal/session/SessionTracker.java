@@ -82,14 +82,20 @@ public final class SessionTracker implements CuratorListener {
 
     /** Returns the session if ZooKeeper's client answers its requests; otherwise it is replaced. */
     private Session answering(Session session) {
-        if (!session.isEnded() && session.isDeaf()) {
-            replacements.begin(session);
-        }
+        replaceIfDeaf();
         if (session.isEnded()) {
             throw new LockUnavailableException(
                     "ZooKeeper's client answers nothing any more and is replaced; try again with the next session");
         }
         return session;
+    }
+
+    /** Begins to replace ZooKeeper's client if it answers nothing any more. */
+    public void replaceIfDeaf() {
+        Session session = current.get();
+        if (session != null && !shared && (session.isEnded() || session.isDeaf())) {
+            replacements.begin(session);
+        }
     }
 
     @Override

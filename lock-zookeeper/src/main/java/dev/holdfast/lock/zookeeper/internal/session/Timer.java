@@ -22,6 +22,7 @@ public final class Timer {
     private static final BackgroundLog LOG = BackgroundLog.of(Timer.class);
     private static final long NONE = Long.MAX_VALUE;
     private static final long IDLE_SECONDS = 10;
+    private static final long AGAIN_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final ScheduledThreadPoolExecutor executor;
     private final long originNanos = System.nanoTime();
@@ -53,7 +54,12 @@ public final class Timer {
         while (due < next) {
             if (nextSweep.compareAndSet(next, due)) {
                 long delay = Math.max(0, due - (System.nanoTime() - originNanos));
-                after(TimeUnit.NANOSECONDS.toMillis(delay) + 1, () -> sweep(due));
+                try {
+                    after(TimeUnit.NANOSECONDS.toMillis(delay) + 1, () -> sweep(due));
+                } catch (OutOfMemoryError e) { // otherwise no later sweep would ever be scheduled
+                    nextSweep.compareAndSet(due, NONE);
+                    throw e;
+                }
                 return;
             }
             next = nextSweep.get();
@@ -66,7 +72,12 @@ public final class Timer {
 
     private void sweep(long due) {
         if (nextSweep.compareAndSet(due, NONE)) {
-            sweep.accept(this);
+            try {
+                sweep.accept(this);
+            } catch (OutOfMemoryError e) {
+                sweepBy(System.nanoTime() + AGAIN_NANOS);
+                throw e;
+            }
         }
     }
 

@@ -63,6 +63,13 @@ final class Unanswered {
     }
 
     void failAll() {
-        requests.forEach(request -> request.completeExceptionally(new KeeperException.SessionExpiredException()));
+        KeeperException ended = new KeeperException.SessionExpiredException();
+        requests.forEach(request -> {
+            try {
+                request.completeExceptionally(ended);
+            } catch (OutOfMemoryError e) {
+                // Those who wait for this answer give it up; the others have theirs.
+            }
+        });
     }
 }

@@ -23,12 +23,10 @@ class OwnNodesTest {
         String child = SequentialNode.prefix(acquisition) + "0000000001";
         zk.children.clear();
         zk.children.add(List.of("permits", child));
-        Attempt run = new Attempt(
+        Attempt run = Attempt.of(
                 new AcquireRequest(acquisition, 60_000, 0, true, null, 10_000, BackendDriver.IDENTITY),
                 ZooKeeperAcquisition.of(acquisition),
-                session,
-                System.nanoTime(),
-                0);
+                session);
 
         assertThat(OwnNodes.find(run, "/lost"))
                 .isCompletedWithValue(List.of(new LockNode(session, "/lost/" + child, UnsentZooKeeper.CZXID)));

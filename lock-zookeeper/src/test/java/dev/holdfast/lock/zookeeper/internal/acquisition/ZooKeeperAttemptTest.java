@@ -3,14 +3,18 @@ package dev.holdfast.lock.zookeeper.internal.acquisition;
 import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.IDENTITY;
 import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.answer;
 import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.release;
+import static dev.holdfast.lock.zookeeper.ZooKeeperFixture.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.GrantListener;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
@@ -412,5 +416,45 @@ class ZooKeeperAttemptTest {
         };
         assertThat(first.driver("a").tryAcquire(0)).isEqualTo(new AcquireResult.Busy(-1, null));
         assertThat(first.queue("a")).hasSize(1);
+    }
+
+    @Test
+    void noMemory_afterTheCreation_theNextAttemptFindsTheNode() {
+        first.use("m");
+        BackendDriver driver = first.driver("m");
+        first.zk.onCreated = path -> {
+            first.zk.onCreated = next -> {};
+            throw new OutOfMemoryError("in a test");
+        };
+        assertThatThrownBy(() -> driver.tryAcquire(BackendDriver.WAIT_MILLIS))
+                .isInstanceOf(LockUnavailableException.class);
+        driver.acquire();
+        assertThat(first.queue("m")).hasSize(1);
+    }
+
+    /** Otherwise the node would keep all others waiting for as long as the session lives. */
+    @Test
+    void noMemory_toReportALoss_theNodeIsDeletedNevertheless() {
+        first.use("m");
+        first.backend.setGrantListener(new GrantListener() {
+            @Override
+            public void suspect(Grant grant, String detail) {}
+
+            @Override
+            public void lost(Grant grant, LossReason reason, String detail) {
+                throw new OutOfMemoryError("in a test");
+            }
+        });
+        BackendDriver.acquire(first.backend, "m", 1);
+        await().atMost(PATIENCE).until(() -> first.queue("m").isEmpty());
+    }
+
+    @Test
+    void release_ofALostGrant_deletesANodeThatIsLeft() {
+        first.use("m");
+        Grant grant = first.driver("m").acquire();
+        ZooKeeperAcquisition.of(grant).lose(LossReason.EXPIRED, "in a test");
+        assertThat(release(first.backend, grant)).isEqualTo(ReleaseResult.NOT_HELD);
+        assertThat(first.queue("m")).isEmpty();
     }
 }

@@ -140,6 +140,30 @@ class DeadClientThreadTest {
         }
     }
 
+    /** Each call for an acquisition waits for the one before. So one that has no answer must not hide that none will come. */
+    @ParameterizedTest
+    @EnumSource
+    void threadEnds_whileAnAttemptIsUnderWay_theSameAcquisitionIsGrantedByTheNextSession(Role role) throws Exception {
+        ZooKeeperLockBackend backend = fixture.newBackend(SESSION_MILLIS);
+        try {
+            acquire(backend, "before " + role);
+            CompletableFuture<Thread> ended = new CompletableFuture<>();
+            role.end(backend.session().handle(), ended);
+            BackendDriver waiter = BackendDriver.of(backend, "under way of " + role);
+            StageHelpers.ignore(waiter.send(BackendDriver.WAIT_MILLIS).toCompletableFuture());
+            ended.get(PATIENCE.toSeconds(), TimeUnit.SECONDS).join();
+
+            await().atMost(PATIENCE)
+                    .until(() -> waiter.send(BackendDriver.WAIT_MILLIS)
+                            .toCompletableFuture()
+                            .handle((answer, failure) -> answer instanceof AcquireResult.Granted)
+                            .completeOnTimeout(false, 500, TimeUnit.MILLISECONDS)
+                            .join());
+        } finally {
+            backend.close();
+        }
+    }
+
     private static AcquireRequest attempt(String name) {
         return new AcquireRequest(
                 BackendDriver.newAcquisition(name), 15_000, 0, false, null, 60_000, BackendDriver.IDENTITY);

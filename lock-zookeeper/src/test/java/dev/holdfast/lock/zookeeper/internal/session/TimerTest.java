@@ -68,6 +68,20 @@ class TimerTest {
     }
 
     @Test
+    void sweep_withoutMemory_isMadeAgain() throws Exception {
+        CountDownLatch two = new CountDownLatch(2);
+        Timer timer = new Timer(running -> {
+            two.countDown();
+            if (two.getCount() == 1) {
+                throw new OutOfMemoryError("in a test");
+            }
+        });
+        timer.sweepBy(System.nanoTime());
+        assertThat(two.await(PATIENCE_SECONDS, TimeUnit.SECONDS)).isTrue();
+        timer.stop();
+    }
+
+    @Test
     void stop_dropsWhatIsPlanned_andWhatComesLater() throws Exception {
         AtomicBoolean ran = new AtomicBoolean();
         CompletableFuture<Thread> first = new CompletableFuture<>();
