@@ -2,6 +2,7 @@ package dev.holdfast.lock.memcached;
 
 import com.spotify.folsom.ConnectionChangeListener;
 import com.spotify.folsom.MemcacheClient;
+import dev.holdfast.lock.spi.support.BackgroundLog;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
@@ -11,16 +12,20 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A client that is replaced by a new one when it neither connects nor fails in time. Folsom 1.21 waits forever if a new
- * connection is reset before anything was sent over it. Requests look for that, so an idle client costs nothing.
- * Thread-safe.
+ * A client that is replaced by a new one when it neither connects nor fails in time, or when its thread has ended. Folsom 1.21
+ * waits forever if a new connection is reset before anything was sent over it. Netty ends a thread at an Error, as in a full
+ * heap, and does not start it again. Requests look for both, so an idle client costs nothing. Thread-safe.
  */
 final class HealingClient implements InvocationHandler {
+    private static final BackgroundLog LOG = BackgroundLog.of(HealingClient.class);
+
     private final Supplier<? extends MemcacheClient<byte[]>> maker;
+    private final BooleanSupplier threadHasEnded;
     private final ConnectionState link;
     private final Duration patience;
     private final ReentrantLock lock = new ReentrantLock();
@@ -31,10 +36,12 @@ final class HealingClient implements InvocationHandler {
     private HealingClient(
             MemcacheClient<byte[]> first,
             Supplier<? extends MemcacheClient<byte[]>> maker,
+            BooleanSupplier threadHasEnded,
             ConnectionState link,
             Duration patience) {
         this.current = first;
         this.maker = maker;
+        this.threadHasEnded = threadHasEnded;
         this.link = link;
         this.patience = patience;
     }
@@ -43,6 +50,7 @@ final class HealingClient implements InvocationHandler {
      * Wraps a client.
      *
      * @param maker makes another client, without waiting for its connection
+     * @param threadHasEnded whether the current client's thread has
      * @param link the state of the current client's connection
      * @param patience how long a connection may neither be there nor fail
      */
@@ -50,12 +58,13 @@ final class HealingClient implements InvocationHandler {
     static MemcacheClient<byte[]> of(
             MemcacheClient<byte[]> first,
             Supplier<? extends MemcacheClient<byte[]>> maker,
+            BooleanSupplier threadHasEnded,
             ConnectionState link,
             Duration patience) {
         return (MemcacheClient<byte[]>) Proxy.newProxyInstance(
                 HealingClient.class.getClassLoader(),
                 new Class<?>[] {MemcacheClient.class},
-                new HealingClient(first, maker, link, patience));
+                new HealingClient(first, maker, threadHasEnded, link, patience));
     }
 
     @Override
@@ -84,15 +93,24 @@ final class HealingClient implements InvocationHandler {
         }
     }
 
+    private boolean isSick() {
+        return threadHasEnded.getAsBoolean() || link.isSilentFor(patience);
+    }
+
     private void heal() {
-        if (!link.isSilentFor(patience)) {
+        if (!isSick()) {
             return;
         }
         MemcacheClient<byte[]> former;
         lock.lock();
         try {
-            if (closed || !link.isSilentFor(patience)) {
+            if (closed || !isSick()) {
                 return;
+            }
+            if (threadHasEnded.getAsBoolean()) {
+                LOG.warn(
+                        "the thread of the connection to memcached has ended, as after an OutOfMemoryError; the connection"
+                                + " is replaced");
             }
             former = current;
             MemcacheClient<byte[]> next = maker.get();
@@ -103,6 +121,10 @@ final class HealingClient implements InvocationHandler {
         }
         // Nothing that was read on the former connection may be used on the next one.
         listeners.forEach(listener -> listener.connectionChanged(former));
-        former.shutdown();
+        try {
+            former.shutdown();
+        } catch (RuntimeException e) {
+            LOG.debug("the former connection to memcached could not be closed", e); // its thread has ended
+        }
     }
 }

@@ -38,20 +38,13 @@ final class OwnedClient {
             said -> new String(said, StandardCharsets.US_ASCII).matches("(?s)(VERSION|CLIENT_ERROR|ERROR).*"));
 
     private final MemcacheClient<byte[]> client;
-    private final EventLoopGroup loop;
-    private final ClientThreads threads;
+    private final Loop loop;
     private final FailureTranslator failures;
     private final Duration timeout;
 
-    private OwnedClient(
-            MemcacheClient<byte[]> client,
-            EventLoopGroup loop,
-            ClientThreads threads,
-            FailureTranslator failures,
-            Duration timeout) {
+    private OwnedClient(MemcacheClient<byte[]> client, Loop loop, FailureTranslator failures, Duration timeout) {
         this.client = client;
         this.loop = loop;
-        this.threads = threads;
         this.failures = failures;
         this.timeout = timeout;
     }
@@ -66,8 +59,7 @@ final class OwnedClient {
     static OwnedClient connect(MemcachedUri address, Duration timeout) {
         ConnectionState link = new ConnectionState();
         FailureTranslator failures = MemcachedFailures.of(address.toString(), link);
-        ClientThreads threads = new ClientThreads();
-        EventLoopGroup loop = loop(threads);
+        Loop loop = new Loop();
         @Nullable AsciiMemcacheClient<byte[]> client = null;
         long deadlineNanos = System.nanoTime() + timeout.toNanos();
         try (ConnectDiagnosis diagnosis = new ConnectDiagnosis(address.target(), VERSION, failures, deadlineNanos)) {
@@ -75,23 +67,19 @@ final class OwnedClient {
             MemcacheClient<byte[]> healing = HealingClient.of(
                     client,
                     () -> connecting(address, timeout, link, loop),
+                    loop::hasEnded,
                     link,
                     timeout.multipliedBy(2).plus(ALLOWANCE));
-            return new OwnedClient(healing, loop, threads, failures, timeout);
+            return new OwnedClient(healing, loop, failures, timeout);
         } finally {
             if (client == null) {
-                close(null, loop);
-                threads.awaitEnd(timeout.toNanos());
+                loop.end(timeout.toNanos());
             }
         }
     }
 
     private static AsciiMemcacheClient<byte[]> connect(
-            MemcachedUri address,
-            Duration timeout,
-            ConnectionState link,
-            EventLoopGroup loop,
-            ConnectDiagnosis diagnosis) {
+            MemcachedUri address, Duration timeout, ConnectionState link, Loop loop, ConnectDiagnosis diagnosis) {
         @Nullable AsciiMemcacheClient<byte[]> client = null;
         try {
             client = connecting(address, timeout, link, loop);
@@ -112,17 +100,43 @@ final class OwnedClient {
     }
 
     private static AsciiMemcacheClient<byte[]> connecting(
-            MemcachedUri address, Duration timeout, ConnectionState link, EventLoopGroup loop) {
+            MemcachedUri address, Duration timeout, ConnectionState link, Loop loop) {
         return builder(address, link, timeout)
-                .withEventLoopGroup(loop)
+                .withEventLoopGroup(loop.alive())
                 .withChannelClass(address.tls() ? NioSocketChannel.class : DeferredRead.Channel.class)
                 .connectAscii();
     }
 
-    /** Uses a class that Netty 4.1 also has, which Spring Boot 3.5 brings; 4.2 has another name for it. */
-    @SuppressWarnings("deprecation")
-    private static EventLoopGroup loop(ClientThreads threads) {
-        return new NioEventLoopGroup(1, threads.by(new DefaultThreadFactory("holdfast-memcached", true)));
+    /** One network thread at a time. Thread-safe. */
+    private static final class Loop {
+        private final ClientThreads threads = new ClientThreads();
+        private volatile EventLoopGroup current = begun(threads);
+
+        /** Uses a class that Netty 4.1 also has, which Spring Boot 3.5 brings; 4.2 has another name for it. */
+        @SuppressWarnings("deprecation")
+        private static EventLoopGroup begun(ClientThreads threads) {
+            return new NioEventLoopGroup(1, threads.by(new DefaultThreadFactory("holdfast-memcached", true)));
+        }
+
+        /** Whether it has, by an Error or by {@link #end}. */
+        boolean hasEnded() {
+            return current.isShuttingDown();
+        }
+
+        /** The thread, or another one if it has ended; not after {@link #end}. */
+        EventLoopGroup alive() {
+            if (hasEnded()) {
+                current = begun(threads);
+            }
+            return current;
+        }
+
+        void end(long nanos) {
+            // Without a quiet period, a connection that is made while the loop shuts down would stay open; with one,
+            // Netty checks again.
+            current.shutdownGracefully(20, 1_000, TimeUnit.MILLISECONDS);
+            threads.awaitEnd(nanos);
+        }
     }
 
     private static MemcacheClientBuilder<byte[]> builder(MemcachedUri address, ConnectionState link, Duration timeout) {
@@ -166,15 +180,8 @@ final class OwnedClient {
 
     /** Closes the client, and waits for the end of its thread, for no longer than a request may take. */
     void close() {
-        close(client, loop);
-        threads.awaitEnd(timeout.toNanos());
-    }
-
-    private static void close(@Nullable MemcacheClient<byte[]> client, EventLoopGroup loop) {
         shutDown(client);
-        // Without a quiet period, a connection that is made while the loop shuts down would stay open; with one,
-        // Netty checks again.
-        loop.shutdownGracefully(20, 1_000, TimeUnit.MILLISECONDS);
+        loop.end(timeout.toNanos());
     }
 
     private static void shutDown(@Nullable MemcacheClient<byte[]> client) {

@@ -10,6 +10,7 @@ import com.spotify.folsom.reconnect.ReconnectionListener;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
@@ -25,13 +26,16 @@ final class HealingClientTest {
     private final ScriptedMemcached second = new ScriptedMemcached();
     private final AtomicInteger made = new AtomicInteger();
     private final ReconnectionListener ofFirst = link.ofNewClient();
+    private final AtomicBoolean threadHasEnded = new AtomicBoolean();
     private final MemcacheClient<byte[]> client = HealingClient.of(
             first.client(),
             () -> {
                 made.incrementAndGet();
+                threadHasEnded.set(false);
                 link.ofNewClient();
                 return second.client();
             },
+            threadHasEnded::get,
             link,
             PATIENCE);
     private final ConnectionCounter connections = new ConnectionCounter();
@@ -73,6 +77,21 @@ final class HealingClientTest {
         assertThat(made)
                 .as("made, since the first client's reports do not count any more")
                 .hasValue(2);
+    }
+
+    /** Folsom reports nothing then: its connection looks alive. */
+    @Test
+    void threadThatHasEnded_isReplacedAtOnce_andIsAnotherConnection() {
+        client.registerForConnectionChanges(connections);
+        ofFirst.reconnectionSuccessful(ADDRESS, 1, true);
+        ask();
+        threadHasEnded.set(true);
+        ask();
+        ask();
+        assertThat(made).hasValue(1);
+        assertThat(first.isShutDown()).isTrue();
+        assertThat(second.asked()).hasSize(2);
+        assertThat(connections.number()).isEqualTo(1);
     }
 
     @Test

@@ -7,6 +7,8 @@ import static org.awaitility.Awaitility.await;
 import com.spotify.folsom.GetResult;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
+import io.netty.util.concurrent.EventExecutor;
+import io.netty.util.internal.ThreadExecutorMap;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -97,6 +99,29 @@ final class OwnedClientTest {
             owned.close();
             until(() -> started().isEmpty() && server.gone() == 1);
             assertThat(more).allMatch(CompletableFuture::isCompletedExceptionally);
+        }
+    }
+
+    /** Netty ends a thread at an Error, and does not start it again. */
+    @Test
+    void threadThatHasEnded_isReplaced_andRequestsAreAnswered() throws Exception {
+        try (FakeMemcached server = new FakeMemcached(line -> "END")) {
+            OwnedClient owned = connect(server, Duration.ofMinutes(5));
+            EventExecutor thread = owned.client()
+                    .casGet("a")
+                    .thenApply(none -> ThreadExecutorMap.currentExecutor())
+                    .toCompletableFuture()
+                    .get(1, TimeUnit.MINUTES);
+            thread.shutdownGracefully(0, 0, TimeUnit.MILLISECONDS).sync();
+
+            until(() -> owned.client()
+                    .casGet("b")
+                    .handle((none, failure) -> failure == null)
+                    .toCompletableFuture()
+                    .completeOnTimeout(false, 1, TimeUnit.SECONDS)
+                    .get());
+            owned.close();
+            until(() -> started().isEmpty());
         }
     }
 

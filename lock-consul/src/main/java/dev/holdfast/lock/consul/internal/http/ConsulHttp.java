@@ -113,17 +113,21 @@ public final class ConsulHttp {
         // The time-out of the HTTP client covers only the headers.
         answered.orTimeout(timeoutMillis + BODY_MILLIS, TimeUnit.MILLISECONDS);
         answered.whenComplete((reply, failure) -> {
-            exchanges.remove(exchange);
-            boolean cancelled = result.isCancelled() || connection == null; // cancelled by us, not a fault of the agent
-            if (!cancelled && (failure != null || reply.status() >= 500)) {
-                agent.compareAndSet(
-                        number, (number + 1) % open.agents().size()); // before the caller can send another request
-            }
-            if (failure == null) {
-                result.complete(reply);
-            } else {
-                result.completeExceptionally(failure);
-                exchange.cancel(true);
+            try {
+                exchanges.remove(exchange);
+                boolean cancelled =
+                        result.isCancelled() || connection == null; // cancelled by us, not a fault of the agent
+                if (!cancelled && (failure != null || reply.status() >= 500)) {
+                    agent.compareAndSet(
+                            number, (number + 1) % open.agents().size()); // before the caller can send another request
+                }
+            } finally { // without memory too, or its place at the gate would stay taken
+                if (failure == null) {
+                    result.complete(reply);
+                } else {
+                    result.completeExceptionally(failure);
+                    exchange.cancel(true);
+                }
             }
         });
         result.whenComplete((reply, failure) -> {

@@ -27,8 +27,8 @@ public final class OwnHttpClient {
     private final ClientThreads threads = new ClientThreads();
     private final Duration timeout;
     private final ThreadPoolExecutor executor;
-    private final HttpClient client;
-    private final HttpClient renewals;
+    private final HealingHttpClient client;
+    private final HealingHttpClient renewals;
 
     /**
      * Makes both clients.
@@ -47,8 +47,8 @@ public final class OwnHttpClient {
                 new LinkedBlockingQueue<>(),
                 threads.by(task -> ClientThreads.daemon("holdfast-consul-" + number.incrementAndGet(), task)));
         executor.allowCoreThreadTimeOut(true);
-        client = newClient(tls);
-        renewals = newClient(tls);
+        client = new HealingHttpClient(() -> newClient(tls));
+        renewals = new HealingHttpClient(() -> newClient(tls));
     }
 
     private HttpClient newClient(@Nullable SSLContext tls) {
@@ -71,13 +71,14 @@ public final class OwnHttpClient {
     /** Closes both clients, and waits for the end of the threads, for no longer than {@code timeout}. */
     public void close() {
         long deadlineNanos = System.nanoTime() + timeout.toNanos();
+        List<HttpClient> clients = List.of(client.last(), renewals.last());
         try {
             Method shutdownNow = HttpClient.class.getMethod("shutdownNow");
             Method awaitTermination = HttpClient.class.getMethod("awaitTermination", Duration.class);
-            for (HttpClient each : List.of(client, renewals)) {
+            for (HttpClient each : clients) {
                 shutdownNow.invoke(each);
             }
-            for (HttpClient each : List.of(client, renewals)) {
+            for (HttpClient each : clients) {
                 awaitTermination.invoke(each, Duration.ofNanos(Math.max(1, deadlineNanos - System.nanoTime())));
             }
         } catch (NoSuchMethodException e) {

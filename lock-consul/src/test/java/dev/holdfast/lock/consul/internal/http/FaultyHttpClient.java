@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import javax.net.ssl.SSLContext;
@@ -21,6 +22,9 @@ public final class FaultyHttpClient extends HttpClient {
 
     /** How many of the next requests end with the error. */
     public final AtomicInteger failing = new AtomicInteger();
+
+    /** Whether requests have no answer. */
+    final AtomicBoolean deaf = new AtomicBoolean();
 
     private final HttpClient client;
 
@@ -37,6 +41,9 @@ public final class FaultyHttpClient extends HttpClient {
     @Override
     public <T> CompletableFuture<HttpResponse<T>> sendAsync(
             HttpRequest request, HttpResponse.BodyHandler<T> bodyHandler) {
+        if (deaf.get()) {
+            return new CompletableFuture<>();
+        }
         if (failing.getAndUpdate(left -> Math.max(0, left - 1)) == 0) {
             return client.sendAsync(request, bodyHandler);
         }
