@@ -124,7 +124,7 @@ final class HealingClient implements InvocationHandler {
         try {
             former.shutdown();
         } catch (RuntimeException e) {
-            LOG.debug("the former connection to memcached could not be closed", e); // its thread has ended
+            // Its thread has ended, and nothing closes the connection but the server.
         }
     }
 }
