@@ -51,6 +51,10 @@ final class HealingHttpClient extends HttpClient {
     private volatile HttpClient current;
     private volatile long triedNanos = System.nanoTime();
     private boolean closed;
+    /** The client that is tried; only the thread that tries uses it. */
+    private @Nullable HttpClient candidate;
+
+    private int tries;
 
     /**
      * Creates it with its first client.
@@ -126,9 +130,11 @@ final class HealingHttpClient extends HttpClient {
 
     private void tryAnother(URI address) {
         try {
-            HttpClient another = factory.get();
+            HttpClient another = candidate();
             if (isAnswered(another, address)) {
                 replaceBy(another);
+                candidate = null;
+                tries = 0;
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -136,6 +142,19 @@ final class HealingHttpClient extends HttpClient {
             triedNanos = System.nanoTime();
             trying.set(false);
         }
+    }
+
+    /**
+     * The same as before, since each has a thread until the garbage collector ends it, but another one now and then: the thread may
+     * have ended.
+     */
+    private HttpClient candidate() {
+        @Nullable HttpClient same = candidate;
+        if (same == null || Integer.bitCount(++tries) == 1) {
+            same = factory.get();
+            candidate = same;
+        }
+        return same;
     }
 
     /** Asks for the leader's address, for which no right is needed. */

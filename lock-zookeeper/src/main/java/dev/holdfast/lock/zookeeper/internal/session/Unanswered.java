@@ -20,6 +20,7 @@ final class Unanswered {
     /** The client's thread that answers. */
     private volatile @Nullable Thread answering;
 
+    private volatile boolean failed;
     private volatile long lookedNanos = System.nanoTime();
 
     private static final class Request<T> extends CompletableFuture<T> {
@@ -34,6 +35,9 @@ final class Unanswered {
             requests.remove(request);
             answeredBy(Thread.currentThread());
         });
+        if (failed) { // its sender looked at the session just before
+            request.completeExceptionally(new KeeperException.SessionExpiredException());
+        }
         return request;
     }
 
@@ -62,7 +66,9 @@ final class Unanswered {
         return requests.stream().anyMatch(request -> nowNanos - request.sentNanos >= limitNanos);
     }
 
+    /** Fails all requests, also those to come. */
     void failAll() {
+        failed = true;
         KeeperException ended = new KeeperException.SessionExpiredException();
         requests.forEach(request -> {
             try {
