@@ -17,6 +17,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
@@ -107,12 +108,17 @@ final class OwnedClientTest {
     void threadThatHasEnded_isReplaced_andRequestsAreAnswered() throws Exception {
         try (FakeMemcached server = new FakeMemcached(line -> "END")) {
             OwnedClient owned = connect(server, Duration.ofMinutes(5));
-            EventExecutor thread = owned.client()
-                    .casGet("a")
-                    .thenApply(none -> ThreadExecutorMap.currentExecutor())
-                    .toCompletableFuture()
-                    .get(1, TimeUnit.MINUTES);
-            thread.shutdownGracefully(0, 0, TimeUnit.MILLISECONDS).sync();
+            AtomicReference<EventExecutor> thread = new AtomicReference<>();
+            until(
+                    () -> { // on this thread if the answer is there already
+                        owned.client()
+                                .casGet("a")
+                                .thenAccept(none -> thread.set(ThreadExecutorMap.currentExecutor()))
+                                .toCompletableFuture()
+                                .get(1, TimeUnit.MINUTES);
+                        return thread.get() != null;
+                    });
+            thread.get().shutdownGracefully(0, 0, TimeUnit.MILLISECONDS).sync();
 
             until(() -> owned.client()
                     .casGet("b")
