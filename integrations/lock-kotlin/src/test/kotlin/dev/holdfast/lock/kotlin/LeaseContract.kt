@@ -232,6 +232,7 @@ abstract class LeaseContract {
         waiting.cancelAndJoin()
         checkNotNull(acquireSoon("several/a")) { "left behind by the cancelled wait" }
         held.close()
+        checkNotNull(acquireSoon("several/b")) { "left behind by the cancelled wait" }
         assertThat(both.tryWithLease { "ran" }).isEqualTo("ran")
     }
 

@@ -5,6 +5,8 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
@@ -12,7 +14,11 @@ import java.util.function.Supplier;
  * for each, so its end waits for these requests. Thread-safe.
  */
 final class TopologyRefresh implements Supplier<CompletionStage<?>> {
+    private static final int LOOKS = 200;
+    private static final long LOOK_MILLIS = 10;
+
     private final RedisClusterClient client;
+    private final Executor soon = CompletableFuture.delayedExecutor(LOOK_MILLIS, TimeUnit.MILLISECONDS, Runnable::run);
     private final Set<CompletableFuture<?>> running = ConcurrentHashMap.newKeySet();
     private volatile boolean ended;
 
@@ -35,6 +41,15 @@ final class TopologyRefresh implements Supplier<CompletionStage<?>> {
         ended = true;
         client.suspendTopologyRefresh();
         return CompletableFuture.allOf(running.toArray(CompletableFuture[]::new))
-                .handle((nothing, failure) -> nothing);
+                .handle((nothing, failure) -> nothing)
+                .thenCompose(nothing -> settled(LOOKS));
+    }
+
+    /** Lettuce's own requests, as after a reconnection, show only by that state. */
+    private CompletableFuture<Void> settled(int looks) {
+        if (looks == 0 || !client.isTopologyRefreshInProgress()) {
+            return CompletableFuture.completedFuture(null);
+        }
+        return CompletableFuture.runAsync(() -> {}, soon).thenCompose(nothing -> settled(looks - 1));
     }
 }
