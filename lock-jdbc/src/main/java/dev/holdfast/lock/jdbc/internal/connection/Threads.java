@@ -13,6 +13,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** Threads of this module: daemons, started when no idle thread is available, and ended after ten idle seconds. */
 public final class Threads {
     private static final Duration KEEP = Duration.ofSeconds(10);
+    private static final long LAST_TASKS_MILLIS = 1_000;
 
     private Threads() {}
 
@@ -49,6 +50,19 @@ public final class Threads {
     public static ExecutorService unbounded(String prefix) {
         return new ThreadPoolExecutor(
                 0, Integer.MAX_VALUE, KEEP.toSeconds(), TimeUnit.SECONDS, new SynchronousQueue<>(), factory(prefix));
+    }
+
+    /**
+     * Takes no more tasks, and gives those that run a moment to end: one may be about to report a loss, and a client that has
+     * been closed says nothing more.
+     */
+    public static void end(ExecutorService executor) {
+        executor.shutdown();
+        try {
+            executor.awaitTermination(LAST_TASKS_MILLIS, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     /** Starts a thread for one task, which may hang in a driver or a pool. */

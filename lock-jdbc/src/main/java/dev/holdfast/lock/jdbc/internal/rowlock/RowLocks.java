@@ -4,6 +4,7 @@ import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.jdbc.internal.connection.Database;
 import dev.holdfast.lock.jdbc.internal.connection.Lookout;
+import dev.holdfast.lock.jdbc.internal.connection.Threads;
 import dev.holdfast.lock.jdbc.internal.connection.TransactionRunner;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
 import dev.holdfast.lock.jdbc.internal.sql.ExpiryRows;
@@ -239,6 +240,6 @@ final class RowLocks implements AutoCloseable {
             hold.abort();
         }
         sessions.close(deadlineNanos);
-        executor.shutdown();
+        Threads.end(executor);
     }
 }

@@ -5,6 +5,7 @@ import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.jdbc.internal.connection.Connections;
 import dev.holdfast.lock.jdbc.internal.connection.Database;
 import dev.holdfast.lock.jdbc.internal.connection.Lookout;
+import dev.holdfast.lock.jdbc.internal.connection.Threads;
 import dev.holdfast.lock.jdbc.internal.sql.RecentContention;
 import dev.holdfast.lock.jdbc.internal.sql.SessionKey;
 import dev.holdfast.lock.jdbc.internal.sql.SessionStatements;
@@ -249,6 +250,6 @@ final class SessionLocks implements AutoCloseable {
             }
         }
         sessions.close();
-        executor.shutdown();
+        Threads.end(executor);
     }
 }

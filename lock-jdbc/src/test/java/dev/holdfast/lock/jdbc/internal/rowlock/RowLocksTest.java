@@ -3,21 +3,29 @@ package dev.holdfast.lock.jdbc.internal.rowlock;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.zaxxer.hikari.HikariDataSource;
+import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.jdbc.JdbcStrategy;
+import dev.holdfast.lock.jdbc.SharedDb;
 import dev.holdfast.lock.jdbc.internal.connection.Database;
+import dev.holdfast.lock.jdbc.internal.connection.Database.SchemaRequest;
 import dev.holdfast.lock.jdbc.internal.connection.RecordedDb;
 import dev.holdfast.lock.jdbc.internal.connection.RecordedDb.Answer;
 import dev.holdfast.lock.jdbc.internal.connection.Threads;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialect;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
+import dev.holdfast.lock.jdbc.internal.dialect.LockTable;
 import dev.holdfast.lock.jdbc.internal.dialect.Product;
 import dev.holdfast.lock.jdbc.internal.rowlock.RowSession.Outcome;
 import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
 import dev.holdfast.lock.jdbc.internal.sql.RowStatements;
+import dev.holdfast.lock.jdbc.internal.sql.TableName;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.GrantListener;
+import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
@@ -27,6 +35,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -50,6 +59,36 @@ final class RowLocksTest {
         RowStatements sql = dialect.rowStatements(database.table());
         RowSessionPool sessions = new RowSessionPool(database.connections(), dialect, sql, 2, executor);
         return new RowLocks(database, sql, sessions, executor, timeoutMillis);
+    }
+
+    /** Otherwise the log line about the loss may come after the client's last one, or never. */
+    @Test
+    void close_waitsForALossThatIsBeingReported() throws Exception {
+        CountDownLatch entered = new CountDownLatch(1);
+        AtomicBoolean reported = new AtomicBoolean();
+        try (HikariDataSource pool = SharedDb.POSTGRESQL.db().pool(config -> {})) {
+            TableName table = new TableName(SharedDb.newTable());
+            LockBackend backend = LockedRowBackend.of(
+                    Database.open(pool, new SchemaRequest(LockTable.ROW_LOCK, table, true), 5_000, () -> {}), 2, 5_000);
+            backend.setGrantListener(new GrantListener() {
+                @Override
+                public void suspect(Grant grant, String detail) {}
+
+                @Override
+                public void lost(Grant grant, LossReason reason, String detail) {
+                    entered.countDown();
+                    LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(300));
+                    reported.set(true);
+                }
+            });
+            BackendDriver.acquire(backend, "orders/42");
+            pool.close();
+            assertThat(entered.await(60, TimeUnit.SECONDS)).isTrue();
+
+            backend.close();
+
+            assertThat(reported).isTrue();
+        }
     }
 
     private static long inAMinute() {
