@@ -1,5 +1,6 @@
 package dev.holdfast.lock.jdbc.internal.connection;
 
+import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialect;
 import dev.holdfast.lock.jdbc.internal.dialect.DatabaseDialects;
 import dev.holdfast.lock.jdbc.internal.sql.JdbcFailure;
@@ -96,7 +97,8 @@ public final class BoundedExecutor implements AutoCloseable {
             return onThisThread(connect, deadlineNanos, deadlineNanos, around, work);
         }
         if (interruptible && connections.keepsDeadline(timeoutMillis)) {
-            try (Connection connection = connect.run()) {
+            try (Borrowed borrowed = new Borrowed()) {
+                Connection connection = borrowed.take(connect);
                 if (TransactionRunner.millisLeft(deadlineNanos) >= MIN_STATEMENT_MILLIS) {
                     return around.run(() -> on(connection, deadlineNanos, work));
                 }
@@ -114,7 +116,8 @@ public final class BoundedExecutor implements AutoCloseable {
     private <T> T onThisThread(
             SqlCall<Connection> connect, long deadlineNanos, long statementNanos, Around<T> around, SqlWork<T> work)
             throws SQLException {
-        try (Connection connection = connect.run()) {
+        try (Borrowed borrowed = new Borrowed()) {
+            Connection connection = borrowed.take(connect);
             if (System.nanoTime() - deadlineNanos >= 0) {
                 throw new SQLTransientConnectionException("the pool had no connection in time", "08000");
             }
@@ -135,7 +138,11 @@ public final class BoundedExecutor implements AutoCloseable {
                 connections.end(connection); // after a failover, a new connection leads to another server
             }
             throw e;
-        } catch (Error e) { // it may have left replies, which the next statement would take for its own
+        } catch (LockException e) {
+            throw e;
+        } catch (RuntimeException | Error e) {
+            // A log may have thrown before the pool evicted it; or there are replies, which the next statement would
+            // take for its own.
             connections.end(connection);
             throw e;
         } finally {
@@ -229,6 +236,25 @@ public final class BoundedExecutor implements AutoCloseable {
     @FunctionalInterface
     public interface Around<T> {
         public T run(SqlCall<T> transaction) throws SQLException;
+    }
+
+    /** A connection that is returned in any case; made before it, since there may be no memory afterwards. */
+    private final class Borrowed implements AutoCloseable {
+        private @Nullable Connection connection;
+
+        Connection take(SqlCall<Connection> connect) throws SQLException {
+            Connection taken = connect.run();
+            connection = taken;
+            return taken;
+        }
+
+        @Override
+        public void close() throws SQLException {
+            Connection taken = connection;
+            if (taken != null) {
+                connections.giveBack(taken);
+            }
+        }
     }
 
     /** A call that may throw an {@link SQLException}. */

@@ -8,6 +8,9 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.Set;
+import java.util.WeakHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
@@ -35,6 +38,9 @@ public final class Connections implements AutoCloseable {
     private final boolean shared;
     private final long timeoutMillis;
     private final ReentrantLock lock = new ReentrantLock();
+    /** Those of the spare pool, as long as anybody has them. */
+    private final Set<Connection> ofSpare = Collections.newSetFromMap(new WeakHashMap<>());
+
     private @Nullable HikariDataSource spare;
     private boolean closed;
     private volatile boolean pooledByProxy;
@@ -153,11 +159,26 @@ public final class Connections implements AutoCloseable {
         try {
             return source.getConnection();
         } catch (RuntimeException e) {
-            HikariPoolMXBean state = below == null ? null : below.getHikariPoolMXBean();
-            if (state != null && isThrownInPool(e)) {
-                state.softEvictConnections(); // those in use stay open until they are returned
-            }
+            replaceIdle(below, e);
             throw e;
+        }
+    }
+
+    /** Returns a connection. If a log throws while HikariCP warns that it is broken, HikariCP takes it back, and would give it out again. */
+    public void giveBack(Connection connection) throws SQLException {
+        try {
+            connection.close();
+        } catch (RuntimeException e) {
+            replaceIdle(pool == null ? null : poolOf(pool, connection), e);
+            throw e;
+        }
+    }
+
+    /** Those in use stay open until they are returned. */
+    private static void replaceIdle(@Nullable HikariDataSource source, RuntimeException failure) {
+        HikariPoolMXBean state = source == null ? null : source.getHikariPoolMXBean();
+        if (state != null && isThrownInPool(failure)) {
+            state.softEvictConnections();
         }
     }
 
@@ -174,7 +195,29 @@ public final class Connections implements AutoCloseable {
 
     private Connection ofSpare() throws SQLException {
         HikariDataSource few = spare();
-        return take(few, few);
+        Connection connection = take(few, few);
+        boolean noted = false;
+        lock.lock();
+        try {
+            ofSpare.add(connection);
+            noted = true;
+        } finally {
+            lock.unlock();
+            if (!noted) { // no memory
+                connection.close();
+            }
+        }
+        return connection;
+    }
+
+    /** A pool that is told to evict another one's connection logs a warning, and the other one counts it as in use for ever. */
+    private HikariDataSource poolOf(HikariDataSource main, Connection connection) {
+        lock.lock();
+        try {
+            return spare != null && ofSpare.contains(connection) ? spare : main;
+        } finally {
+            lock.unlock();
+        }
     }
 
     private boolean isUsedUp() {
@@ -245,7 +288,7 @@ public final class Connections implements AutoCloseable {
     private void endNow(Connection connection) {
         boolean aborted = abort(connection);
         if (pool != null && canEvict(connection)) {
-            pool.evictConnection(connection);
+            poolOf(pool, connection).evictConnection(connection);
             return;
         }
         if (pool != null && aborted) { // else a statement could wait for a silent server

@@ -163,7 +163,7 @@ final class NotificationListener implements AutoCloseable {
         } finally {
             listening = null;
             if (clean) {
-                connection.close();
+                wakeups.connections().giveBack(connection);
             } else {
                 wakeups.connections().end(connection);
             }

@@ -277,7 +277,7 @@ public final class RowSession {
             }
             connection.setNetworkTimeout(Runnable::run, networkTimeoutMillis);
             restore.run();
-            connection.close();
+            connections.giveBack(connection);
             given = true;
         } catch (SQLException | RuntimeException e) {
             // It has ended already. Its pool may log that, and the log may throw.

@@ -322,7 +322,7 @@ final class LockSession {
                 connection.setAutoCommit(false);
             }
             limit(networkTimeoutMillis);
-            connection.close();
+            connections.giveBack(connection);
             given = true;
         } catch (SQLException | RuntimeException e) {
             // It has ended already. Its pool may log that, and the log may throw.

@@ -243,8 +243,9 @@ final class BoundedExecutorTest {
                     .hasCause(checked);
         }
         assertThat(scripted.count("close"))
-                .as("each once, and once more that of the Error, which was ended before")
-                .isEqualTo(scripted.count("open") + 1);
+                .as(
+                        "each once, and once more those of the Error and of the unchecked exception, which were ended before")
+                .isEqualTo(scripted.count("open") + 2);
     }
 
     @SuppressWarnings("unchecked")

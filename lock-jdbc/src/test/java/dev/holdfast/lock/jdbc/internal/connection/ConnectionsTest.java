@@ -163,6 +163,49 @@ final class ConnectionsTest {
         }
     }
 
+    /** As after a pause of the server: connections that were in use a moment ago are given out again without a test. */
+    @ParameterizedTest
+    @EnumSource(names = {"POSTGRESQL", "MARIADB"})
+    void logThrows_whileStatementsFindTheirConnectionsBroken_eachFailsOnceAtMost(SharedDb shared) throws Exception {
+        try (HikariDataSource pool = shared.db().pool(config -> config.setMaximumPoolSize(4));
+                Connections connections = Connections.shared(pool, 5_000);
+                BoundedExecutor executor = new BoundedExecutor(connections, shared.db().dialect)) {
+            List<Connection> all = new ArrayList<>();
+            for (int i = 0; i < 4; i++) {
+                all.add(pool.getConnection());
+            }
+            List<Connection> drivers = new ArrayList<>();
+            for (Connection each : all) {
+                drivers.add(each.unwrap(Connection.class));
+                each.close();
+            }
+            for (Connection each : drivers) {
+                each.abort(Runnable::run);
+            }
+            int failures = 0;
+            try (HostileLog log = HostileLog.throwing()) {
+                while (!answers(executor)) {
+                    failures++;
+                    assertThat(failures)
+                            .as("failures, of %d lines", log.lines())
+                            .isLessThanOrEqualTo(4);
+                }
+            }
+        }
+    }
+
+    private static boolean answers(BoundedExecutor executor) {
+        try {
+            return executor.run(5_000, connection -> {
+                try (Statement statement = connection.createStatement()) {
+                    return statement.execute("SELECT 1");
+                }
+            });
+        } catch (SQLException | IllegalStateException broken) {
+            return false;
+        }
+    }
+
     /** The application's other users of the pool keep their connections. */
     @Test
     void wrapperThrows_noConnectionOfThePoolIsReplaced() throws Exception {
@@ -308,6 +351,24 @@ final class ConnectionsTest {
                     .hasMessage("the client is closed")
                     .satisfies(failure ->
                             assertThat(((SQLException) failure).getSQLState()).isEqualTo("08003"));
+        }
+    }
+
+    /** Each of them leaves its place to another one, and no pool has anything to say. */
+    @Test
+    void spareOnes_areEnded_byTheirOwnPool() throws Exception {
+        try (HikariDataSource pool = h2(1, 30_000, 1_000);
+                Connections connections = Connections.shared(pool, 5_000);
+                LogCapture log = new LogCapture();
+                Connection all = pool.getConnection()) {
+            for (int i = 0; i < 5; i++) {
+                Connection spare = taken(connections::getForHold);
+                assertThat(spare).isNotSameAs(all);
+                connections.end(spare);
+                spare.close();
+            }
+            assertThat(log.warnings()).isEmpty();
+            assertThat(all.isValid(5)).isTrue();
         }
     }
 
