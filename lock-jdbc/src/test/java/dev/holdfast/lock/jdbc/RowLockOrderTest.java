@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -20,7 +21,10 @@ final class RowLockOrderTest {
     private static final long LONG_WAIT_MILLIS = 6_000;
     private static final long LIMIT_MILLIS = 1_500;
 
-    /** A and B ask again as soon as they have released; C waits behind a hold that lasts longer than any poll. */
+    /**
+     * A and B ask again soon after they have released; C waits behind a hold that lasts longer than any poll. It holds the lock until
+     * A waits too: on PostgreSQL, who asks between a release and the moment in which the next waiter wakes up may overtake it.
+     */
     @ParameterizedTest
     @EnumSource(names = {"POSTGRESQL", "MARIADB"})
     void threeImpatientClients_areServedInTheOrderInWhichTheyCame(SharedDb shared) throws Exception {
@@ -32,26 +36,33 @@ final class RowLockOrderTest {
                 LockClient b = client(pool, table);
                 LockClient c = client(pool, table)) {
             Lease held = a.lock("job").acquire();
-            CompletableFuture<Void> second = waiting(db, c, "C", order, 1);
+            CountDownLatch allWait = new CountDownLatch(1);
+            CompletableFuture<Void> second = waiting(db, c, "C", order, 1, allWait);
             Thread.sleep(LONG_WAIT_MILLIS / 2);
-            CompletableFuture<Void> third = waiting(db, b, "B", order, 2);
+            CompletableFuture<Void> third = waiting(db, b, "B", order, 2, allWait);
             Thread.sleep(LONG_WAIT_MILLIS / 2);
             held.close();
-            CompletableFuture<Void> fourth = waiting(db, a, "A", order, 0);
+            for (int i = 0; i < 6_000 && order.isEmpty(); i++) {
+                Thread.sleep(5);
+            }
+            CompletableFuture<Void> fourth = waiting(db, a, "A", order, 2, allWait);
+            allWait.countDown();
 
             CompletableFuture.allOf(second, third, fourth).get(60, TimeUnit.SECONDS);
         }
         assertThat(order).containsExactly("C", "B", "A");
     }
 
-    /** Acquires on a thread of its own, and returns when the given number of sessions wait for a row. */
+    /** Acquires on a thread of its own, holds until it may release, and returns when the given number of sessions wait for a row. */
     private static CompletableFuture<Void> waiting(
-            Db db, LockClient client, String who, List<String> order, int sessions) throws Exception {
+            Db db, LockClient client, String who, List<String> order, int sessions, CountDownLatch mayRelease)
+            throws Exception {
         CompletableFuture<Void> done = CompletableFuture.runAsync(
                 () -> {
                     try (Lease lease = client.lock("job").acquire(Duration.ofSeconds(60))) {
                         order.add(who);
-                        Thread.sleep(50);
+                        assertThat(lease.isValid()).isTrue();
+                        mayRelease.await();
                     } catch (InterruptedException e) {
                         throw new IllegalStateException(e);
                     }
@@ -87,7 +98,8 @@ final class RowLockOrderTest {
                 LockClient holder = client(pool, table);
                 LockClient waiter = client(pool, table)) {
             Lease held = holder.lock("job").acquire();
-            CompletableFuture<Void> done = waiting(db, waiter, "B", new CopyOnWriteArrayList<>(), 1);
+            CompletableFuture<Void> done =
+                    waiting(db, waiter, "B", new CopyOnWriteArrayList<>(), 1, new CountDownLatch(0));
             long waits = waitingProcess(db);
             Thread.sleep(2 * LIMIT_MILLIS);
             assertThat(waitingProcess(db)).isEqualTo(waits);
