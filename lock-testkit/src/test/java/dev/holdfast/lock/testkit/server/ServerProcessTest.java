@@ -9,7 +9,9 @@ import dev.holdfast.lock.testkit.server.process.ServerBinary;
 import dev.holdfast.lock.testkit.server.process.ServerProcess;
 import java.io.IOException;
 import java.net.SocketTimeoutException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -28,6 +30,19 @@ class ServerProcessTest {
             assertThat(server.pid()).isNotEqualTo(first);
             assertThat(ProcessHandle.of(first).map(ProcessHandle::isAlive)).isNotEqualTo(Optional.of(true));
             assertThat(ask(server.port())).isEqualTo("echo hello");
+        }
+    }
+
+    /** Tests that keep all processors busy hold no server up, if this user may say so. */
+    @Test
+    void start_hasThePriorityThatTheBuildGivesIt() throws Exception {
+        String nice = System.getProperty("holdfast.servers.nice", "0");
+        Process allowed = new ProcessBuilder("nice", "-n", nice, "nice").start();
+        try (ServerProcess server = start()) {
+            String stat = Files.readString(Path.of("/proc/" + server.pid() + "/stat"));
+            String[] afterName = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
+            assertThat(afterName[16])
+                    .isEqualTo(new String(allowed.getInputStream().readAllBytes(), StandardCharsets.US_ASCII).strip());
         }
     }
 

@@ -17,20 +17,31 @@ enum ThisMachine implements ServerHost {
 
     private static final Duration RUN_PATIENCE = Duration.ofMinutes(2);
 
+    /** For tests: a niceness for servers, if root starts them. In earnest a server does not share its processors with its clients. */
+    private static final String NICE_PROPERTY = "holdfast.servers.nice";
+
     @Override
     public ServerRun launch(ServerEnvironment environment, List<String> command) throws IOException {
-        Process process = processBuilder(environment, command)
+        Process process = processBuilder(priority(), environment, command)
                 .redirectOutput(
                         ProcessBuilder.Redirect.appendTo(environment.log().toFile()))
                 .start();
         return new Run(process, ProcessTree.guard(process.toHandle(), environment.folder()));
     }
 
+    /** A prefix that replaces itself by the command; where it is not allowed, it only writes a line about that. */
+    private static List<String> priority() {
+        String nice = System.getProperty(NICE_PROPERTY, "");
+        return nice.isEmpty() || !"root".equals(System.getProperty("user.name"))
+                ? List.of()
+                : List.of("nice", "-n", nice);
+    }
+
     @Override
     public String run(ServerEnvironment environment, List<String> command) throws IOException, InterruptedException {
         Path output = Files.createTempFile("holdfast-", ".out");
         try {
-            Process process = processBuilder(environment, command)
+            Process process = processBuilder(List.of(), environment, command)
                     .redirectOutput(output.toFile())
                     .start();
             boolean ended = process.waitFor(RUN_PATIENCE.toSeconds(), TimeUnit.SECONDS);
@@ -54,8 +65,10 @@ enum ThisMachine implements ServerHost {
         return ServerBinary.find(names, folders).toString();
     }
 
-    private static ProcessBuilder processBuilder(ServerEnvironment environment, List<String> command) {
-        List<String> full = new ArrayList<>(environment.user().prefix());
+    private static ProcessBuilder processBuilder(
+            List<String> before, ServerEnvironment environment, List<String> command) {
+        List<String> full = new ArrayList<>(before);
+        full.addAll(environment.user().prefix());
         full.addAll(command);
         ProcessBuilder builder = new ProcessBuilder(full)
                 .directory(environment.folder().toFile())
