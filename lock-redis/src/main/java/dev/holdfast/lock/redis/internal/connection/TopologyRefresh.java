@@ -1,6 +1,10 @@
 package dev.holdfast.lock.redis.internal.connection;
 
+import io.lettuce.core.cluster.ClusterClientOptions;
+import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
 import io.lettuce.core.cluster.RedisClusterClient;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -26,23 +30,49 @@ final class TopologyRefresh implements Supplier<CompletionStage<?>> {
         this.client = client;
     }
 
+    /** A request counts as running before it begins, so that an end at the same moment waits for it. */
     @Override
     public CompletionStage<?> get() {
-        if (ended) {
-            return CompletableFuture.completedStage(null);
+        CompletableFuture<Void> over = new CompletableFuture<>();
+        running.add(over);
+        CompletionStage<Void> request = CompletableFuture.completedStage(null);
+        try {
+            if (!ended) {
+                request = client.refreshPartitionsAsync();
+            }
+        } finally {
+            request.whenComplete((nothing, failure) -> {
+                running.remove(over);
+                over.complete(null);
+            });
         }
-        CompletableFuture<?> request = client.refreshPartitionsAsync().toCompletableFuture();
-        running.add(request);
-        return request.whenComplete((nothing, failure) -> running.remove(request));
+        return request;
     }
 
     /** Begins no more requests; completes when those so far have ended, in whatever way. */
     CompletableFuture<Void> end() {
         ended = true;
         client.suspendTopologyRefresh();
+        if (client.getOptions() instanceof ClusterClientOptions options) {
+            client.setOptions(options.mutate()
+                    .topologyRefreshOptions(ClusterTopologyRefreshOptions.builder()
+                            .disableAllAdaptiveRefreshTriggers()
+                            .build())
+                    .build());
+        }
         return CompletableFuture.allOf(running.toArray(CompletableFuture[]::new))
+                .thenCompose(nothing -> begun())
                 .handle((nothing, failure) -> nothing)
                 .thenCompose(nothing -> settled(LOOKS));
+    }
+
+    /** Lettuce hands its own requests to an executor, and they show only once they have begun. */
+    private CompletableFuture<Void> begun() {
+        List<CompletableFuture<?>> before = new ArrayList<>();
+        for (Executor each : client.getResources().eventExecutorGroup()) {
+            before.add(CompletableFuture.runAsync(() -> {}, each));
+        }
+        return CompletableFuture.allOf(before.toArray(CompletableFuture[]::new));
     }
 
     /** Lettuce's own requests, as after a reconnection, show only by that state. */
