@@ -66,7 +66,7 @@ final class PgBouncerTest {
                 .notifications(false)
                 .options(LockClientOptions.builder()
                         .lockOptions(LockOptions.builder()
-                                .lease(Duration.ofSeconds(2))
+                                .lease(Duration.ofSeconds(6))
                                 .build())
                         .build())
                 .build();
@@ -114,9 +114,18 @@ final class PgBouncerTest {
                 assertThat(each.get(60, TimeUnit.SECONDS)).isZero();
             }
             threads.shutdown();
+            awaitRenewal(held);
             assertThat(held.isValid()).isTrue();
         }
         assertThat(namedStatements()).noneMatch(sql -> sql.contains("holdfast"));
+    }
+
+    private static void awaitRenewal(Lease held) throws InterruptedException {
+        Duration before = held.remaining();
+        for (Duration now = before; now.compareTo(before) <= 0 && held.isValid(); now = held.remaining()) {
+            before = now;
+            Thread.sleep(10);
+        }
     }
 
     @Test
