@@ -71,14 +71,32 @@ final class OwnPool implements AutoCloseable {
         try (ConnectDiagnosis diagnosis = JdbcServers.diagnosis(uri.address(), deadlineNanos)) {
             OwnPool opened = repeated(diagnosis, repeats, () -> {
                 AddressSource source = source(uri.address(), timeoutMillis);
-                return new OwnPool(inTime(timeoutMillis, () -> {
-                    source.openFirst();
-                    return connect(config(uri, source, timeoutMillis));
-                }));
+                HikariConfig config = config(uri, source, timeoutMillis);
+                return new OwnPool(inTime(timeoutMillis, () -> prepared(source::openFirst, () -> connect(config))));
             });
             loaded.add(scheme);
             return opened;
         }
+    }
+
+    /**
+     * Opens a connection and lets a pool prepare it, a second time if that fails: the pool allows each step a second only, after
+     * which the driver closes the connection, and a busy server may take longer for the first statement. A refusal is final.
+     */
+    static <T> T prepared(First first, BoundedExecutor.SqlCall<T> pool) throws SQLException {
+        first.open();
+        try {
+            return pool.run();
+        } catch (SQLException closed) {
+            first.open();
+            return pool.run();
+        }
+    }
+
+    /** Opens the first connection. */
+    @FunctionalInterface
+    interface First {
+        void open() throws SQLException;
     }
 
     /** Whether the driver and the pool are not loaded yet. Loading them takes a part of the time allowed for connecting. */

@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.jdbc.internal.connection.BoundedExecutor;
 import dev.holdfast.lock.jdbc.internal.connection.JdbcAddress;
 import dev.holdfast.lock.jdbc.internal.connection.JdbcServers;
 import dev.holdfast.lock.jdbc.internal.connection.JdbcUri;
@@ -120,6 +121,35 @@ final class OwnPoolTest {
                     .as("what is no time-out")
                     .isEqualTo(1);
         }
+    }
+
+    /** The pool gives each statement on it a second only. */
+    @Test
+    void firstConnection_isOpenedAgain_ifThePoolCannotPrepareIt_butNotIfItIsRefused() throws Exception {
+        for (int failures = 0; failures < 3; failures++) {
+            AtomicInteger opened = new AtomicInteger();
+            AtomicInteger left = new AtomicInteger(failures);
+            BoundedExecutor.SqlCall<String> pool = () -> {
+                if (left.getAndDecrement() > 0) {
+                    throw new SQLException("This connection has been closed.", "08003");
+                }
+                return "prepared";
+            };
+            if (failures < 2) {
+                assertThat(OwnPool.prepared(opened::incrementAndGet, pool)).isEqualTo("prepared");
+            } else {
+                assertThatThrownBy(() -> OwnPool.prepared(opened::incrementAndGet, pool))
+                        .hasMessage("This connection has been closed.");
+            }
+            assertThat(opened).hasValue(Math.min(2, failures + 1));
+        }
+        AtomicInteger tries = new AtomicInteger();
+        OwnPool.First refused = () -> {
+            tries.incrementAndGet();
+            throw new SQLException("wrong password", "28P01");
+        };
+        assertThatThrownBy(() -> OwnPool.prepared(refused, () -> "unreachable")).hasMessage("wrong password");
+        assertThat(tries).hasValue(1);
     }
 
     @Test
