@@ -170,6 +170,7 @@ public abstract class ElectionContract extends ClientGroup {
                 .stopTime(stopTime)
                 .onElected(leadership -> {
                     leadership.lost().thenAccept(lost::complete);
+                    remaining(own.client(), name); // later, loading classes would count as time that the leader lost
                     try {
                         new CountDownLatch(1).await();
                     } catch (InterruptedException e) {
