@@ -24,12 +24,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Locks that are locked rows, each held by its own transaction: see {@link RowAcquisition}. Threads of this class use the
@@ -105,43 +104,54 @@ public final class LockedRowBackend implements LockBackend {
         return done.thenAccept(ignored -> {});
     }
 
-    /** Sends one heartbeat per lock, all in parallel, each on the connection that holds the row's lock. */
+    /**
+     * Sends one heartbeat per lock, all in parallel, each on the connection that holds the row's lock. Does not wait for them: the
+     * engine has few threads for renewals, which slow connections would keep from all other locks.
+     */
     @Override
     public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
-        long calledNanos = System.nanoTime();
-        long deadlineNanos = calledNanos + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
-        List<FutureTask<RowAcquisition.Beat>> beats = new ArrayList<>();
+        long deadlineNanos = deadline(timeoutMillis);
+        List<CompletableFuture<RenewResult>> beats = new ArrayList<>();
         for (Grant grant : grants) {
-            FutureTask<RowAcquisition.Beat> beat = new FutureTask<>(() -> beat(grant, deadlineNanos));
-            beats.add(beat);
-            executor.execute(beat);
+            beats.add(CompletableFuture.supplyAsync(() -> beat(grant, deadlineNanos), executor));
         }
-        List<RenewResult> results = new ArrayList<>();
-        for (int i = 0; i < grants.size(); i++) {
-            results.add(result(grants.get(i), beats.get(i), deadlineNanos));
-        }
-        return CompletableFuture.completedStage(results);
+        CompletableFuture<List<RenewResult>> answer = new CompletableFuture<>();
+        Runnable answerNow =
+                () -> answer.complete(beats.stream().map(LockedRowBackend::now).toList());
+        CompletableFuture.allOf(beats.toArray(CompletableFuture[]::new))
+                .whenComplete((nothing, failure) -> answerNow.run());
+        CompletableFuture.delayedExecutor(timeoutMillis, TimeUnit.MILLISECONDS, Runnable::run)
+                .execute(() -> {
+                    if (!answer.isDone()) {
+                        executor.execute(answerNow); // which runs code of the engine
+                    }
+                });
+        return answer;
     }
 
-    private RowAcquisition.Beat beat(Grant grant, long deadlineNanos) throws SQLException {
-        RowAcquisition hold = locks.hold(grant.acquisition().owner());
-        return hold == null ? new RowAcquisition.Beat(0, "its row is no longer locked") : hold.beat(deadlineNanos);
-    }
-
-    private static RenewResult result(Grant grant, FutureTask<RowAcquisition.Beat> beat, long deadlineNanos) {
+    private static RenewResult now(CompletableFuture<RenewResult> beat) {
         try {
-            RowAcquisition.Beat answer = beat.get(Math.max(0, deadlineNanos - System.nanoTime()), TimeUnit.NANOSECONDS);
+            return beat.getNow(new RenewResult.Unknown("its connection has not answered yet", null));
+        } catch (CompletionException e) {
+            return unknown(e.getCause());
+        }
+    }
+
+    private RenewResult beat(Grant grant, long deadlineNanos) {
+        try {
+            RowAcquisition hold = locks.hold(grant.acquisition().owner());
+            RowAcquisition.Beat answer =
+                    hold == null ? new RowAcquisition.Beat(0, "its row is no longer locked") : hold.beat(deadlineNanos);
             return answer.ended() == null
                     ? new RenewResult.Renewed(grant.leaseMillis())
                     : new RenewResult.Lost(LossReason.SESSION_LOST, answer.ended());
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            return new RenewResult.Unknown("interrupted", e);
-        } catch (TimeoutException e) {
-            return new RenewResult.Unknown("its connection has not answered yet", e);
-        } catch (ExecutionException e) {
-            return new RenewResult.Unknown(String.valueOf(e.getCause()), e.getCause());
+        } catch (SQLException | RuntimeException | Error e) {
+            return unknown(e);
         }
+    }
+
+    private static RenewResult unknown(@Nullable Throwable failure) {
+        return new RenewResult.Unknown(String.valueOf(failure), failure);
     }
 
     @Override
