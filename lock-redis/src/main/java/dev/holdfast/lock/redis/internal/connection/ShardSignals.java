@@ -234,7 +234,7 @@ final class ShardSignals implements RedisSignals {
 
     private void subscribe(String channel, boolean again) {
         CompletionStage<StatefulRedisClusterPubSubConnection<String, String>> open = connection();
-        open.thenCompose(opened -> node(opened, channel))
+        open.thenCompose(opened -> openNode(opened, channel))
                 .thenCompose(node -> {
                     nodes.computeIfAbsent(node, this::prepare).add(channel);
                     return node.async()
@@ -274,6 +274,25 @@ final class ShardSignals implements RedisSignals {
         if (owners != null) {
             owners.forEach(waiters::call);
         }
+    }
+
+    /** A connection that opens while the client ends has no event loop any more. */
+    private CompletionStage<StatefulRedisPubSubConnection<String, String>> openNode(
+            StatefulRedisClusterPubSubConnection<String, String> opened, String channel) {
+        return isClosed() ? CompletableFuture.failedFuture(closed()) : node(opened, channel);
+    }
+
+    private boolean isClosed() {
+        lock.lock();
+        try {
+            return closed;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private static RedisException closed() {
+        return new RedisException("the client is closed");
     }
 
     private static CompletionStage<StatefulRedisPubSubConnection<String, String>> node(
@@ -385,6 +404,9 @@ final class ShardSignals implements RedisSignals {
             if (connection != null && !connection.isCompletedExceptionally()) {
                 return connection;
             }
+            if (closed) {
+                return CompletableFuture.failedFuture(closed());
+            }
             opening = new CompletableFuture<>();
             connection = opening;
         } finally {
@@ -415,7 +437,7 @@ final class ShardSignals implements RedisSignals {
             lock.unlock();
         }
         if (open != null) {
-            open.thenAccept(factory::close);
+            factory.closeWhenOpen(open);
         }
     }
 }

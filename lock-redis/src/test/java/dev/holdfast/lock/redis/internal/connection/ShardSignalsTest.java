@@ -21,6 +21,7 @@ import dev.holdfast.lock.testkit.server.network.Direction;
 import dev.holdfast.lock.testkit.server.network.FaultProxy;
 import dev.holdfast.lock.testkit.server.network.LateBytes;
 import io.lettuce.core.RedisURI;
+import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.internal.HostAndPort;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
@@ -28,8 +29,10 @@ import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.MappingSocketAddressResolver;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -51,6 +54,7 @@ final class ShardSignalsTest {
     private RedisClusterClient client;
     private CountDownLatch connecting;
     private ShardSignals signals;
+    private final AtomicReference<CompletableFuture<?>> closing = new AtomicReference<>();
 
     @BeforeAll
     void start() throws Exception {
@@ -67,6 +71,7 @@ final class ShardSignalsTest {
         RedisServer seed = fixture.cluster().nodes().get(0);
         client = RedisClusterClient.create("redis://" + seed.host() + ":" + seed.port());
         connecting = new CountDownLatch(0);
+        closing.set(null);
         ConnectionFactory factory = ConnectionFactory.of(client);
         signals = new ShardSignals(
                 client::refreshPartitionsAsync, new RedisWaiters(), new Blocked(factory), System::nanoTime);
@@ -88,6 +93,23 @@ final class ShardSignalsTest {
         connecting.countDown();
         await().atMost(PATIENCE).until(() -> subscribed("passing1") && subscribed("passing" + IDLE));
         await().atMost(PATIENCE).until(() -> !subscribed("passing0"));
+    }
+
+    /** Else it would connect to a node while the client's event loops end, of which Netty warns. */
+    @Test
+    void closedWhileItConnects_theEndWaitsForThat_andNoNodeIsConnected() throws Exception {
+        connecting = new CountDownLatch(1);
+        signals.wanted("late", keys("late"));
+        signals.close();
+        CompletableFuture<?> awaited = closing.get();
+        assertThat(awaited).isNotNull().isNotDone();
+        connecting.countDown();
+        assertThat(awaited).succeedsWithin(PATIENCE);
+        TimeUnit.MILLISECONDS.sleep(300);
+        assertThat(subscribed("late")).isFalse();
+        signals.wanted("later", keys("later"));
+        TimeUnit.MILLISECONDS.sleep(300);
+        assertThat(subscribed("later")).isFalse();
     }
 
     /** Who waits again for a name that was idle has its channel, however many others become idle meanwhile. */
@@ -244,6 +266,12 @@ final class ShardSignalsTest {
                 throw new IllegalStateException(e);
             }
             return factory.connectPubSub();
+        }
+
+        @Override
+        public void closeWhenOpen(CompletableFuture<? extends StatefulConnection<?, ?>> opening) {
+            closing.set(opening);
+            ForwardingSource.super.closeWhenOpen(opening);
         }
     }
 
