@@ -118,7 +118,10 @@ final class BadInputTest {
     void attempt_databaseOfAnotherEncoding_locks() throws Exception {
         Db db = SharedDb.POSTGRESQL.db();
         db.execute("CREATE DATABASE latin ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0");
-        LockClientOptions japanese = TWO_SECONDS.toBuilder().who("日本の注文").build();
+        LockClientOptions japanese = LockClientOptions.builder()
+                .requestTimeout(Duration.ofSeconds(20))
+                .who("日本の注文")
+                .build();
         try (HikariDataSource pool =
                 db.pool(config -> config.setJdbcUrl(config.getJdbcUrl().replaceFirst("/[a-z]+$", "/latin")))) {
             for (JdbcStrategy strategy : JdbcStrategy.values()) {

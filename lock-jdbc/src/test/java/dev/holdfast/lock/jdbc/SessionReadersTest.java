@@ -49,6 +49,9 @@ import org.junit.jupiter.api.Test;
 
 /** Readers of strategy SESSION on PostgreSQL: what they cost, what ends them, and that they keep no writer out. */
 final class SessionReadersTest {
+    /** Less than the silence after which a session with locks sends a heartbeat. */
+    private static final long QUICK_NANOS = Duration.ofMillis(400).toNanos();
+
     private static final Duration SOON = Duration.ofSeconds(20);
 
     private final Db db;
@@ -92,25 +95,35 @@ final class SessionReadersTest {
                 LockBackend backend = backend(new CountingDataSource(pool, statements))) {
             release(backend, acquire(backend, "warm-up"));
 
-            long before = statements.get();
-            Grant one = reader(backend, "prices").acquire();
-            assertThat(statements.get() - before).as("the first reader").isEqualTo(1);
-            Grant two = reader(backend, "prices").acquire();
-            assertThat(statements.get() - before).as("both readers").isEqualTo(2);
-            assertThat(two.token()).isGreaterThan(one.token());
-            assertThat(holders("prices", false)).hasSize(1);
-            assertThat(renew(backend, two))
-                    .isInstanceOf(RenewResult.Renewed.class); // the next heartbeat is half a second away
+            boolean quick = false;
+            while (!quick) { // otherwise there may be a heartbeat, another statement
+                long startNanos = System.nanoTime();
+                long before = statements.get();
+                Grant one = reader(backend, "prices").acquire();
+                long first = statements.get() - before;
+                Grant two = reader(backend, "prices").acquire();
+                long both = statements.get() - before;
+                assertThat(two.token()).isGreaterThan(one.token());
+                assertThat(holders("prices", false)).hasSize(1);
+                assertThat(renew(backend, two)).isInstanceOf(RenewResult.Renewed.class);
 
-            before = statements.get();
-            assertThat(release(backend, one)).isEqualTo(ReleaseResult.RELEASED);
-            assertThat(statements.get() - before).as("release of one of two").isEqualTo(1);
-            assertThat(holders("prices", false)).hasSize(1);
-            assertThat(renew(backend, two)).isInstanceOf(RenewResult.Renewed.class);
+                before = statements.get();
+                assertThat(release(backend, one)).isEqualTo(ReleaseResult.RELEASED);
+                long releaseOfOne = statements.get() - before;
+                assertThat(holders("prices", false)).hasSize(1);
+                assertThat(renew(backend, two)).isInstanceOf(RenewResult.Renewed.class);
 
-            before = statements.get();
-            assertThat(release(backend, two)).isEqualTo(ReleaseResult.RELEASED);
-            assertThat(statements.get() - before).as("release of the last").isEqualTo(1);
+                before = statements.get();
+                assertThat(release(backend, two)).isEqualTo(ReleaseResult.RELEASED);
+                long releaseOfLast = statements.get() - before;
+                quick = System.nanoTime() - startNanos < QUICK_NANOS;
+                if (quick) {
+                    assertThat(first).as("the first reader").isEqualTo(1);
+                    assertThat(both).as("both readers").isEqualTo(2);
+                    assertThat(releaseOfOne).as("release of one of two").isEqualTo(1);
+                    assertThat(releaseOfLast).as("release of the last").isEqualTo(1);
+                }
+            }
             assertNothingLeft("prices");
         }
     }
