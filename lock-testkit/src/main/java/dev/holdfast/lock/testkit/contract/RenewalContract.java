@@ -86,7 +86,11 @@ public abstract class RenewalContract extends ClientGroup {
         assertThat(moreRequests)
                 .as("requests for %d renewals each of 20 locks", moreRenewals)
                 .isLessThanOrEqualTo((moreRenewals + 1) * 4);
-        assertThat(leases).allSatisfy(Lease::close); // a lost one says why
+        for (Lease lease : leases) {
+            boolean valid = lease.isValid();
+            lease.close(); // a lost one says why
+            assertThat(valid).as("valid before its release").isTrue();
+        }
     }
 
     @Test

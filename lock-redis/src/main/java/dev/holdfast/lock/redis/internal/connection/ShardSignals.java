@@ -234,7 +234,7 @@ final class ShardSignals implements RedisSignals {
 
     private void subscribe(String channel, boolean again) {
         CompletionStage<StatefulRedisClusterPubSubConnection<String, String>> open = connection();
-        open.thenCompose(opened -> openNode(opened, channel))
+        open.thenCompose(opened -> node(opened, channel))
                 .thenCompose(node -> {
                     nodes.computeIfAbsent(node, this::prepare).add(channel);
                     return node.async()
@@ -276,12 +276,6 @@ final class ShardSignals implements RedisSignals {
         }
     }
 
-    /** A connection that opens while the client ends has no event loop any more. */
-    private CompletionStage<StatefulRedisPubSubConnection<String, String>> openNode(
-            StatefulRedisClusterPubSubConnection<String, String> opened, String channel) {
-        return isClosed() ? CompletableFuture.failedFuture(closed()) : node(opened, channel);
-    }
-
     private boolean isClosed() {
         lock.lock();
         try {
@@ -295,8 +289,12 @@ final class ShardSignals implements RedisSignals {
         return new RedisException("the client is closed");
     }
 
-    private static CompletionStage<StatefulRedisPubSubConnection<String, String>> node(
+    /** A connection that opens while the client ends has no event loop any more. */
+    private CompletionStage<StatefulRedisPubSubConnection<String, String>> node(
             StatefulRedisClusterPubSubConnection<String, String> opened, String channel) {
+        if (isClosed()) {
+            return CompletableFuture.failedFuture(closed());
+        }
         RedisClusterNode node = opened.getPartitions().getPartitionBySlot(SlotHash.getSlot(channel));
         if (node == null) {
             return CompletableFuture.failedFuture(new IllegalStateException("no node is known for channel " + channel));
