@@ -25,8 +25,8 @@ import java.util.concurrent.CompletionStage;
  *
  * <p><b>Threads.</b> Thread-safe. If {@link BackendInfo#blocking()}, each method does its work on the calling thread and
  * returns a completed stage within the time-out. If a call does not return in time, the engine continues to serve other
- * requests, but the calling thread stays blocked, and the engine has only a few threads for such calls. Without {@code
- * blocking}, each method returns immediately. Stages complete and callbacks run on threads that allow short, non-blocking
+ * requests, but the calling thread stays blocked, and the engine has only a few threads for such calls; so a renewal that waits
+ * for several connections may return at once. Without {@code blocking}, each method returns immediately. Stages complete and callbacks run on threads that allow short, non-blocking
  * code, including calls of this interface; if a client library forbids that on its threads, the backend switches to another
  * thread first. The engine limits the wait for a stage that never completes, and handles one that completes late.
  *
