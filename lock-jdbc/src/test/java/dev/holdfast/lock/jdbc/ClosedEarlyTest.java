@@ -71,9 +71,9 @@ final class ClosedEarlyTest {
                         .table(SharedDb.newTable())
                         .createTable(true)
                         .options(LockClientOptions.builder()
-                                .requestTimeout(Duration.ofSeconds(1))
+                                .requestTimeout(Duration.ofSeconds(3)) // the table is created within it
                                 .lockOptions(LockOptions.builder()
-                                        .lease(Duration.ofSeconds(3))
+                                        .lease(Duration.ofSeconds(9))
                                         .build())
                                 .build())
                         .build()) {
