@@ -9,6 +9,7 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.logging.Logger;
 import javax.sql.DataSource;
@@ -21,32 +22,57 @@ public final class CountingDataSource implements DataSource {
     private static final Set<String> COUNTED = Set.of(
             "commit", "rollback", "isValid", "setTransactionIsolation", "setReadOnly", "setCatalog", "setSchema");
 
+    /** Asks for the session's number, which on MariaDB is 0 if the server is read-only. */
+    private static final Set<String> HEARTBEATS = Set.of(
+            "SELECT pg_catalog.pg_backend_pid()",
+            "SELECT IF(CONCAT(@@global.read_only) IN ('0', 'OFF'), CONNECTION_ID(), 0)");
+
+    /** A session with locks that has been silent that long sends a heartbeat. */
+    private static final long HEARTBEAT_MILLIS = 400;
+
     private final DataSource target;
     private final AtomicLong count;
+    private final AtomicLong heartbeats;
     private final boolean autoCommitCosts;
 
     public CountingDataSource(DataSource target, AtomicLong count) {
-        this(target, count, false);
+        this(target, count, count, false);
     }
 
     /** Creates one that may count the switches of auto-commit, which cost a round trip with some drivers. */
     public CountingDataSource(DataSource target, AtomicLong count, boolean autoCommitCosts) {
+        this(target, count, count, autoCommitCosts);
+    }
+
+    /** Creates one that counts the heartbeats of sessions by themselves: when they are sent is a matter of time. */
+    public CountingDataSource(DataSource target, AtomicLong count, AtomicLong heartbeats) {
+        this(target, count, heartbeats, false);
+    }
+
+    /** How many heartbeats a session may have sent since then. */
+    static long heartbeatsSince(long startNanos) {
+        return 1 + TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startNanos) / HEARTBEAT_MILLIS;
+    }
+
+    private CountingDataSource(DataSource target, AtomicLong count, AtomicLong heartbeats, boolean autoCommitCosts) {
         this.target = target;
         this.count = count;
+        this.heartbeats = heartbeats;
         this.autoCommitCosts = autoCommitCosts;
     }
 
     @Override
     public Connection getConnection() throws SQLException {
-        return counting(target.getConnection(), count, autoCommitCosts);
+        return counting(target.getConnection(), count, heartbeats, autoCommitCosts);
     }
 
     /** The connection, counting. */
     public static Connection counting(Connection connection, AtomicLong count) {
-        return counting(connection, count, false);
+        return counting(connection, count, count, false);
     }
 
-    private static Connection counting(Connection connection, AtomicLong count, boolean autoCommitCosts) {
+    private static Connection counting(
+            Connection connection, AtomicLong count, AtomicLong heartbeats, boolean autoCommitCosts) {
         return proxy(Connection.class, (proxy, method, arguments) -> {
             if (COUNTED.contains(method.getName())
                     || autoCommitCosts && method.getName().equals("setAutoCommit")) {
@@ -54,7 +80,8 @@ public final class CountingDataSource implements DataSource {
             }
             Object result = call(connection, method, arguments);
             if (result instanceof PreparedStatement statement) {
-                return proxy(PreparedStatement.class, counting(statement, count));
+                boolean heartbeat = HEARTBEATS.contains(arguments[0]);
+                return proxy(PreparedStatement.class, counting(statement, heartbeat ? heartbeats : count));
             }
             return result instanceof Statement statement ? proxy(Statement.class, counting(statement, count)) : result;
         });

@@ -47,9 +47,6 @@ final class SessionLockTest {
     /** A heartbeat every half second, and its round trip. */
     private static final Duration HEARTBEAT_BOUND = Duration.ofMillis(600);
 
-    /** Less than the silence after which a session with locks sends a heartbeat. */
-    private static final long QUICK_NANOS = Duration.ofMillis(200).toNanos();
-
     private final TableName table = new TableName(SharedDb.newTable());
 
     private JdbcLocks.Builder builder(HikariDataSource pool) {
@@ -63,29 +60,26 @@ final class SessionLockTest {
     @EnumSource(names = {"POSTGRESQL", "MARIADB", "MARIADB_BY_MYSQL_DRIVER"})
     void attemptReleaseAndRenewal_oneStatementEach_onOneConnection(SharedDb shared) throws Exception {
         AtomicLong statements = new AtomicLong();
+        AtomicLong heartbeats = new AtomicLong();
         try (HikariDataSource pool = shared.db().pool(config -> {});
                 LockBackend backend = JdbcInternals.backend(
-                        JdbcLocks.builder(new CountingDataSource(pool, statements))
+                        JdbcLocks.builder(new CountingDataSource(pool, statements, heartbeats))
                                 .strategy(JdbcStrategy.SESSION)
                                 .table(table.text())
                                 .createTable(true),
                         LockClientOptions.defaults())) {
             release(backend, acquire(backend, "warm-up"));
+            heartbeats.set(0);
 
-            boolean quick = false;
-            while (!quick) { // otherwise there may be a heartbeat, another statement
-                long startNanos = System.nanoTime();
-                long before = statements.get();
-                Grant grant = acquire(backend, "orders/42");
-                long acquired = statements.get() - before;
-                assertThat(release(backend, grant)).isEqualTo(ReleaseResult.RELEASED);
-                long released = statements.get() - before;
-                quick = System.nanoTime() - startNanos < QUICK_NANOS;
-                if (quick) {
-                    assertThat(acquired).as("acquire").isEqualTo(1);
-                    assertThat(released).as("acquire and release").isEqualTo(2);
-                }
-            }
+            long startNanos = System.nanoTime();
+            long before = statements.get();
+            Grant grant = acquire(backend, "orders/42");
+            assertThat(statements.get() - before).as("acquire").isEqualTo(1);
+            assertThat(release(backend, grant)).isEqualTo(ReleaseResult.RELEASED);
+            assertThat(statements.get() - before).as("acquire and release").isEqualTo(2);
+            assertThat(heartbeats)
+                    .as("heartbeats after a silence")
+                    .hasValueLessThanOrEqualTo(CountingDataSource.heartbeatsSince(startNanos));
 
             List<Grant> grants = new ArrayList<>();
             for (int i = 0; i < 20; i++) {

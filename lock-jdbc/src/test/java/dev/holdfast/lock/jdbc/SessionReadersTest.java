@@ -49,9 +49,6 @@ import org.junit.jupiter.api.Test;
 
 /** Readers of strategy SESSION on PostgreSQL: what they cost, what ends them, and that they keep no writer out. */
 final class SessionReadersTest {
-    /** Less than the silence after which a session with locks sends a heartbeat. */
-    private static final long QUICK_NANOS = Duration.ofMillis(400).toNanos();
-
     private static final Duration SOON = Duration.ofSeconds(20);
 
     private final Db db;
@@ -91,39 +88,37 @@ final class SessionReadersTest {
     @Test
     void readersOfOneClient_oneStatementEach_onOneConnection() throws Exception {
         AtomicLong statements = new AtomicLong();
+        AtomicLong heartbeats = new AtomicLong();
         try (HikariDataSource pool = db.pool(config -> {});
-                LockBackend backend = backend(new CountingDataSource(pool, statements))) {
+                LockBackend backend = backend(new CountingDataSource(pool, statements, heartbeats))) {
             release(backend, acquire(backend, "warm-up"));
+            heartbeats.set(0);
 
-            boolean quick = false;
-            while (!quick) { // otherwise there may be a heartbeat, another statement
-                long startNanos = System.nanoTime();
-                long before = statements.get();
-                Grant one = reader(backend, "prices").acquire();
-                long first = statements.get() - before;
-                Grant two = reader(backend, "prices").acquire();
-                long both = statements.get() - before;
-                assertThat(two.token()).isGreaterThan(one.token());
-                assertThat(holders("prices", false)).hasSize(1);
-                assertThat(renew(backend, two)).isInstanceOf(RenewResult.Renewed.class);
+            long startNanos = System.nanoTime();
+            long before = statements.get();
+            Grant one = reader(backend, "prices").acquire();
+            assertThat(statements.get() - before).as("the first reader").isEqualTo(1);
+            Grant two = reader(backend, "prices").acquire();
+            assertThat(statements.get() - before).as("both readers").isEqualTo(2);
+            assertThat(two.token()).isGreaterThan(one.token());
+            assertThat(holders("prices", false)).hasSize(1);
+            assertThat(renew(backend, two)).isInstanceOf(RenewResult.Renewed.class);
 
-                before = statements.get();
-                assertThat(release(backend, one)).isEqualTo(ReleaseResult.RELEASED);
-                long releaseOfOne = statements.get() - before;
-                assertThat(holders("prices", false)).hasSize(1);
-                assertThat(renew(backend, two)).isInstanceOf(RenewResult.Renewed.class);
+            before = statements.get();
+            assertThat(release(backend, one)).isEqualTo(ReleaseResult.RELEASED);
+            assertThat(statements.get() - before)
+                    .as("release of one of two, which only asks whether the session is there")
+                    .isZero();
+            assertThat(holders("prices", false)).hasSize(1);
+            assertThat(renew(backend, two)).isInstanceOf(RenewResult.Renewed.class);
 
-                before = statements.get();
-                assertThat(release(backend, two)).isEqualTo(ReleaseResult.RELEASED);
-                long releaseOfLast = statements.get() - before;
-                quick = System.nanoTime() - startNanos < QUICK_NANOS;
-                if (quick) {
-                    assertThat(first).as("the first reader").isEqualTo(1);
-                    assertThat(both).as("both readers").isEqualTo(2);
-                    assertThat(releaseOfOne).as("release of one of two").isEqualTo(1);
-                    assertThat(releaseOfLast).as("release of the last").isEqualTo(1);
-                }
-            }
+            before = statements.get();
+            assertThat(release(backend, two)).isEqualTo(ReleaseResult.RELEASED);
+            assertThat(statements.get() - before).as("release of the last").isEqualTo(1);
+            assertThat(heartbeats)
+                    .as("that one, two renewals, and heartbeats after a silence")
+                    .satisfies(sent ->
+                            assertThat(sent.get()).isBetween(3L, 3 + CountingDataSource.heartbeatsSince(startNanos)));
             assertNothingLeft("prices");
         }
     }

@@ -197,9 +197,7 @@ public interface ConnectionFactory {
 
             @Override
             public RedisSignals signals(String prefix, RedisWaiters waiters, Link link) {
-                return CLIENT_HAS_SHARD_CHANNELS && hasShardChannels(link)
-                        ? new ShardSignals(refresh, waiters, this, System::nanoTime)
-                        : ConnectionFactory.super.signals(prefix, waiters, link);
+                return ofCluster(prefix, waiters, link, this, refresh);
             }
 
             @Override
@@ -207,6 +205,23 @@ public interface ConnectionFactory {
                 return client.connectPubSub(ExactStringCodec.INSTANCE);
             }
         };
+    }
+
+    /**
+     * Makes the way in which this process is called by a cluster. Blocks.
+     *
+     * @param connections makes the connections, and closes them
+     * @param refresh asks the cluster for its slots again
+     */
+    static RedisSignals ofCluster(
+            String prefix,
+            RedisWaiters waiters,
+            Link link,
+            ConnectionFactory connections,
+            Supplier<? extends CompletionStage<?>> refresh) {
+        return CLIENT_HAS_SHARD_CHANNELS && hasShardChannels(link)
+                ? new ShardSignals(refresh, waiters, connections, System::nanoTime)
+                : new ChannelSignals(prefix, false, waiters, connections, System::nanoTime);
     }
 
     /** Redis 7 and Valkey have them; where INFO is not allowed, they are not used. */

@@ -187,9 +187,10 @@ public final class OwnedConnectionFactory implements ConnectionFactory {
 
     @Override
     public RedisSignals signals(String prefix, RedisWaiters waiters, Link link) {
-        return cluster()
-                ? opening.nextInTime(() -> delegate.signals(prefix, waiters, link), RedisSignals::close)
-                : ConnectionFactory.super.signals(prefix, waiters, link);
+        return refresh == null
+                ? ConnectionFactory.super.signals(prefix, waiters, link)
+                : opening.nextInTime(
+                        () -> ConnectionFactory.ofCluster(prefix, waiters, link, this, refresh), RedisSignals::close);
     }
 
     @Override
@@ -204,24 +205,32 @@ public final class OwnedConnectionFactory implements ConnectionFactory {
 
     @Override
     public void close(StatefulConnection<?, ?> connection) {
-        closing.add(connection.closeAsync());
+        awaitAtEnd(connection.closeAsync());
     }
 
     @Override
     public void closeWhenOpen(CompletableFuture<? extends StatefulConnection<?, ?>> opening) {
-        closing.add(opening.handle((opened, failure) -> opened)
+        awaitAtEnd(opening.handle((opened, failure) -> opened)
                 .thenCompose(opened -> opened == null ? CompletableFuture.completedFuture(null) : opened.closeAsync()));
     }
 
-    /** Connections first: the client complains of each that it finds half closed. */
+    private void awaitAtEnd(CompletableFuture<Void> end) {
+        closing.add(end);
+        end.whenComplete((closed, failure) -> closing.remove(end));
+    }
+
+    /**
+     * Connections first: the client complains of each that it finds half closed. One that is being opened may take long on a busy
+     * machine, so half of the time of {@link #awaitEnd} is theirs.
+     */
     @Override
     public void close() {
         opening.close();
         if (refresh != null) {
-            closing.add(refresh.end());
+            awaitAtEnd(refresh.end());
         }
         CompletableFuture.allOf(closing.toArray(CompletableFuture[]::new))
-                .orTimeout(CLOSE_MILLIS, TimeUnit.MILLISECONDS)
+                .orTimeout(timeoutNanos / 2, TimeUnit.NANOSECONDS)
                 .whenComplete((closed, late) -> client.shutdownAsync(0, 2, TimeUnit.SECONDS)
                         .whenComplete((nothing, failure) -> {
                             resources

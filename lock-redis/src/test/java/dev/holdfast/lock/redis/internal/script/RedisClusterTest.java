@@ -21,6 +21,7 @@ import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Ticket;
 import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import dev.holdfast.lock.testkit.server.RedisServer;
+import dev.holdfast.lock.testkit.support.LogCapture;
 import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.cluster.SlotHash;
 import java.time.Duration;
@@ -97,6 +98,21 @@ final class RedisClusterTest {
             release(b, ((AcquireResult.Granted) Attempts.tryAcquire(b, waiting, 60_000, false, ticket)).grant());
         }
         assertThat(fixture.entries(name)).isZero();
+    }
+
+    /** The client's end waits for it: Lettuce would warn of each server that it has tried in vain. */
+    @Test
+    void close_whileAConnectionForChannelsIsBeingOpened_isSilent() throws Exception {
+        Grant grant = Attempts.grant(a, acquisition());
+        try (LogCapture log = new LogCapture()) {
+            for (int i = 0; i < 10; i++) {
+                try (LockBackend closing = fixture.newBackend()) {
+                    Attempts.busy(closing, acquisition(), 60_000, false, null);
+                }
+            }
+            assertThat(log.warnings()).isEmpty();
+        }
+        release(a, grant);
     }
 
     @Test
