@@ -11,6 +11,7 @@ import java.sql.Statement;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.logging.Logger;
 import javax.sql.DataSource;
 
@@ -44,7 +45,10 @@ public final class CountingDataSource implements DataSource {
         this(target, count, count, autoCommitCosts);
     }
 
-    /** Creates one that counts the heartbeats of sessions by themselves: when they are sent is a matter of time. */
+    /**
+     * Creates one for strategy SESSION: it counts what goes over connections that are sessions, and their heartbeats by themselves.
+     * When those are sent is a matter of time, as are the rows for people, which go over another connection.
+     */
     public CountingDataSource(DataSource target, AtomicLong count, AtomicLong heartbeats) {
         this(target, count, heartbeats, false);
     }
@@ -73,17 +77,24 @@ public final class CountingDataSource implements DataSource {
 
     private static Connection counting(
             Connection connection, AtomicLong count, AtomicLong heartbeats, boolean autoCommitCosts) {
+        boolean isCounted = heartbeats == count; // otherwise once it is a session
+        AtomicReference<AtomicLong> counted = new AtomicReference<>(isCounted ? count : new AtomicLong());
         return proxy(Connection.class, (proxy, method, arguments) -> {
             if (COUNTED.contains(method.getName())
                     || autoCommitCosts && method.getName().equals("setAutoCommit")) {
-                count.incrementAndGet();
+                counted.get().incrementAndGet();
             }
             Object result = call(connection, method, arguments);
             if (result instanceof PreparedStatement statement) {
                 boolean heartbeat = HEARTBEATS.contains(arguments[0]);
-                return proxy(PreparedStatement.class, counting(statement, heartbeat ? heartbeats : count));
+                if (heartbeat) {
+                    counted.set(count);
+                }
+                return proxy(PreparedStatement.class, counting(statement, heartbeat ? heartbeats : counted.get()));
             }
-            return result instanceof Statement statement ? proxy(Statement.class, counting(statement, count)) : result;
+            return result instanceof Statement statement
+                    ? proxy(Statement.class, counting(statement, counted.get()))
+                    : result;
         });
     }
 
