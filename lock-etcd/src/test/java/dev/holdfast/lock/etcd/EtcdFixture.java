@@ -143,6 +143,17 @@ public final class EtcdFixture implements LockFixture {
                 .build();
     }
 
+    /** Makes requests until each of the two connections carries some: one may be there for a while before it is used. */
+    public static void warmUp(FaultProxy one, FaultProxy two, Callable<?> requests) {
+        await().atMost(PATIENCE).until(() -> {
+            boolean connected = one.connections() > 0 && two.connections() > 0;
+            long before = one.piecesToServer();
+            long beforeOfTwo = two.piecesToServer();
+            requests.call();
+            return connected && one.piecesToServer() > before && two.piecesToServer() > beforeOfTwo;
+        });
+    }
+
     @Override
     public String name() {
         return server + (mode == EtcdMode.QUEUE ? "" : ", single key");

@@ -96,13 +96,13 @@ final class SessionLockTest {
     @ParameterizedTest
     @EnumSource(names = {"POSTGRESQL", "MARIADB"})
     void sequenceIsLockedByHand_longerThanALease_heldLocksAreKept(SharedDb shared) throws Exception {
-        Duration lease = Duration.ofSeconds(3);
+        Duration lease = Duration.ofSeconds(6);
         LockClientOptions options = LockClientOptions.builder()
-                .requestTimeout(Duration.ofSeconds(1))
+                .requestTimeout(Duration.ofSeconds(2))
                 .lockOptions(LockOptions.builder().lease(lease).build())
                 .build();
         try (HikariDataSource creating = shared.db().pool(config -> {})) {
-            builder(creating).build().close(); // a table needs more than a second on a busy machine
+            builder(creating).build().close(); // a table needs more than two seconds on a busy machine
         }
         try (HikariDataSource pool = shared.db().pool(config -> {});
                 LockClient client = builder(pool).options(options).build();

@@ -65,10 +65,7 @@ final class EtcdKeyReuseTest extends OneEtcd {
                 Client client = EtcdFixture.patientClient(slow, fast);
                 LockBackend backend =
                         EtcdInternals.backend(EtcdLocks.builder(client).prefix(EtcdFixture.PREFIX))) {
-            await().atMost(PATIENCE).until(() -> {
-                acquire(backend, newName(), LEASE);
-                return slow.connections() > 0 && fast.connections() > 0;
-            });
+            EtcdFixture.warmUp(slow, fast, () -> release(backend, acquire(backend, newName(), LEASE)));
             Grant first = releasedWithoutAnswer(backend, slow, name);
             await().atMost(PATIENCE).until(() -> {
                 try {

@@ -137,10 +137,7 @@ final class EtcdUnknownOutcomeTest extends OneEtcd {
                 Client client = EtcdFixture.patientClient(slow, fast);
                 LockBackend backend =
                         EtcdInternals.backend(EtcdLocks.builder(client).prefix(EtcdFixture.PREFIX))) {
-            await().atMost(PATIENCE).until(() -> {
-                warmUp(backend);
-                return slow.connections() > 0 && fast.connections() > 0;
-            });
+            EtcdFixture.warmUp(slow, fast, () -> release(backend, acquire(backend, newName(), LEASE)));
             slow.hold(Direction.TO_SERVER);
             for (int i = 0; i < 50 && late.size() < 2; i++) {
                 BackendDriver driver = BackendDriver.of(backend, name, LEASE);

@@ -72,10 +72,7 @@ final class EtcdRenewalTest {
                 FaultProxy two =
                         FaultProxy.to("127.0.0.1", server.nodes().get(0).port());
                 LockBackend backend = behind(one, two)) {
-            await().atMost(PATIENCE).until(() -> {
-                release(backend, acquire(backend, "warm", 120_000));
-                return one.connections() > 0 && two.connections() > 0;
-            });
+            EtcdFixture.warmUp(one, two, () -> release(backend, acquire(backend, "warm", 120_000)));
             Grant grant = acquire(backend, "renewed", 120_000);
             one.blackHole(Direction.TO_CLIENT);
 

@@ -2,6 +2,7 @@ package dev.holdfast.lock.jdbc.internal.connection;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ForkJoinPool;
@@ -42,7 +43,8 @@ class LookoutTest {
         AtomicInteger looks = new AtomicInteger();
         CountDownLatch first = new CountDownLatch(1);
         CountDownLatch second = new CountDownLatch(2);
-        Lookout lookout = new Lookout(EVERY_NANOS, ForkJoinPool.commonPool(), () -> {
+        CompletableFuture<Void> begunTwice = new CompletableFuture<>();
+        Lookout lookout = new Lookout(EVERY_NANOS, begunTwice::thenRunAsync, () -> {
             looks.incrementAndGet();
             first.countDown();
             second.countDown();
@@ -50,6 +52,7 @@ class LookoutTest {
         });
         lookout.begin();
         lookout.begin();
+        begunTwice.complete(null);
         assertThat(first.await(PATIENCE_SECONDS, TimeUnit.SECONDS)).isTrue();
         TimeUnit.MILLISECONDS.sleep(50);
         assertThat(looks).hasValue(1);
