@@ -45,6 +45,11 @@ public abstract class CancellationContract extends ClientGroup {
                 .build());
     }
 
+    /** Its calls do not end before the test lets the answer through. */
+    private FaultyClient patientClient() {
+        return faultyClient(LockClientOptions.builder().requestTimeout(SOON).build());
+    }
+
     @Test
     @DisplayName("of a thread whose grant is on its way back throws at once, and the grant is released")
     void interrupt_grantOnItsWay_isReleased() throws Exception {
@@ -191,19 +196,20 @@ public abstract class CancellationContract extends ClientGroup {
             "by a time limit shorter than a round trip does not come before the first answer: a free lock is taken")
     void timeLimit_shorterThanRoundTrip_takesFreeLock() throws Exception {
         String name = newName();
-        HeldReply grant = own.faults().hold(Request.ATTEMPT);
+        FaultyClient patient = patientClient();
+        HeldReply grant = patient.faults().hold(Request.ATTEMPT);
         Actor thread = actor();
         CompletableFuture<Boolean> locked =
-                thread.start(() -> own.client().lock(name).tryLock(1, TimeUnit.MILLISECONDS));
+                thread.start(() -> patient.client().lock(name).tryLock(1, TimeUnit.MILLISECONDS));
         grant.awaitArrival(PATIENCE);
         awaitPassed(Duration.ofMillis(20));
         assertThat(locked).as("told before the answer").isNotDone();
         grant.deliver();
         assertThat(Actor.result(locked)).as("tryLock(1 ms) on a free lock").isTrue();
-        thread.run(own.client().lock(name)::unlock);
+        thread.run(patient.client().lock(name)::unlock);
 
-        HeldReply next = own.faults().hold(Request.ATTEMPT);
-        CompletableFuture<Lease> lease = own.client().lock(name).acquireAsync(Duration.ofMillis(1));
+        HeldReply next = patient.faults().hold(Request.ATTEMPT);
+        CompletableFuture<Lease> lease = patient.client().lock(name).acquireAsync(Duration.ofMillis(1));
         next.awaitArrival(PATIENCE);
         awaitPassed(Duration.ofMillis(20));
         next.deliver();
@@ -215,12 +221,15 @@ public abstract class CancellationContract extends ClientGroup {
     @DisplayName("by a time limit shorter than a round trip is told busy by the first answer, and leaves nothing")
     void timeLimit_shorterThanRoundTrip_isBusy() throws Exception {
         String name = newName();
+        FaultyClient patient = patientClient();
         Lease held = second().lock(name).acquire();
-        HeldReply busy = own.faults().hold(Request.ATTEMPT);
+        HeldReply busy = patient.faults().hold(Request.ATTEMPT);
         List<CompletableFuture<Boolean>> calls = List.of(
-                actor().start(() -> own.client().lock(name).tryLock(1, TimeUnit.MILLISECONDS)),
-                actor().start(() ->
-                        own.client().lock(name).tryAcquire(Duration.ofMillis(2)).isPresent()));
+                actor().start(() -> patient.client().lock(name).tryLock(1, TimeUnit.MILLISECONDS)),
+                actor().start(() -> patient.client()
+                        .lock(name)
+                        .tryAcquire(Duration.ofMillis(2))
+                        .isPresent()));
         busy.awaitArrival(PATIENCE);
         awaitPassed(Duration.ofMillis(20));
         busy.deliver();
@@ -228,7 +237,7 @@ public abstract class CancellationContract extends ClientGroup {
         for (CompletableFuture<Boolean> call : calls) {
             assertThat(Actor.result(call)).as("got the lock that is held").isFalse();
         }
-        assertThat(own.client().held()).as("held or awaited").isEmpty();
+        assertThat(patient.client().held()).as("held or awaited").isEmpty();
         held.close();
         assertBecomesFree(name, SOON);
     }
