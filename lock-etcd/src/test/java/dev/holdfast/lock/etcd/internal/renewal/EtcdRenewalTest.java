@@ -53,7 +53,10 @@ final class EtcdRenewalTest {
                 LockClient client =
                         LockClient.connect("etcd://127.0.0.1:" + one.port() + ",127.0.0.1:" + two.port(), options)) {
             Lease lease = client.lock("renewed").acquire();
-            await().atMost(PATIENCE).until(() -> one.connections() > 0 && two.connections() > 0);
+            EtcdFixture.warmUp(one, two, () -> {
+                client.lock("warm").acquire().close();
+                return true;
+            });
 
             one.blackHole(Direction.TO_CLIENT);
 
