@@ -25,6 +25,7 @@ public final class GuardedProcess implements Guarded, AutoCloseable {
     /** Moves the signal that Java needs for itself away from USR2, which can be forwarded then. */
     private static final String SUSPEND_SIGNAL = "_JAVA_SR_SIGNUM";
 
+    private final long startedNanos = System.nanoTime();
     private final CompletableFuture<Integer> exit;
     private final ProcessFamily family;
     private final @Nullable Warden warden;
@@ -106,8 +107,17 @@ public final class GuardedProcess implements Guarded, AutoCloseable {
         family.signal(signal);
     }
 
-    /** Whether a signal that this process has received went to its whole group, so that the program has it already. */
-    boolean hasReceived(PosixSignal signal) {
+    /**
+     * Whether a signal that this process has received went to its whole group, so that the program has it already. In doubt it has not:
+     * a signal that came while the program was being started may have come before there was one.
+     *
+     * @param signal which
+     * @param cameNanos when, by {@link System#nanoTime()}
+     */
+    boolean hasReceived(PosixSignal signal, long cameNanos) {
+        if (cameNanos - startedNanos < 0) {
+            return false;
+        }
         return warden != null ? warden.takeReport(signal) : signal == PosixSignal.INT && Signals.isForeground();
     }
 

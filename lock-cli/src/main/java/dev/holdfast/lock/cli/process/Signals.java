@@ -21,6 +21,7 @@ public final class Signals {
     private final boolean allEnd;
     private @Nullable GuardedProcess program;
     private @Nullable PosixSignal asked;
+    private long askedNanos;
 
     Signals(Thread waiting, boolean allEnd) {
         this.allEnd = allEnd;
@@ -52,7 +53,8 @@ public final class Signals {
     }
 
     /**
-     * Sends signals to a program from now on, and the one that came before.
+     * Sends signals to a program from now on, and the one that came before, unless the program was there already and got it with the
+     * process group. Finding that out may take some seconds, so it is done by a thread of its own.
      *
      * @param process the running program
      */
@@ -62,10 +64,21 @@ public final class Signals {
             program = process;
             if (asked != null) {
                 Thread.interrupted(); // it has done its work
-                process.signal(asked);
+                PosixSignal signal = asked;
+                long cameNanos = askedNanos;
+                Thread forwarding =
+                        new Thread(null, () -> forward(signal, cameNanos, process), "holdfast-signal", 0, false);
+                forwarding.setDaemon(true);
+                forwarding.start();
             }
         } finally {
             mutex.unlock();
+        }
+    }
+
+    private static void forward(PosixSignal signal, long cameNanos, GuardedProcess process) {
+        if (!process.hasReceived(signal, cameNanos)) {
+            process.signal(signal);
         }
     }
 
@@ -95,20 +108,22 @@ public final class Signals {
     }
 
     void came(PosixSignal signal) {
-        GuardedProcess process = note(signal);
-        if (process != null && !process.hasReceived(signal)) {
-            process.signal(signal);
+        long nanos = System.nanoTime();
+        GuardedProcess process = note(signal, nanos);
+        if (process != null) {
+            forward(signal, nanos, process);
         }
     }
 
     /** Notes the signal, and returns the program that it is for; null if there is none yet. */
-    private @Nullable GuardedProcess note(PosixSignal signal) {
+    private @Nullable GuardedProcess note(PosixSignal signal, long nanos) {
         mutex.lock();
         try {
             GuardedProcess process = program;
             boolean asksToEnd = signal == PosixSignal.TERM || signal == PosixSignal.INT || process == null && allEnd;
             if (asksToEnd && asked == null) {
                 asked = signal;
+                askedNanos = nanos;
             }
             if (process == null && asksToEnd) {
                 waiting.interrupt();

@@ -39,12 +39,12 @@ final class Warden implements AutoCloseable {
             "\n",
             "id=$1",
             "exec 3<&0 </dev/null 2>/dev/null",
+            "trap '' PIPE QUIT TSTP TTIN TTOU TERM INT HUP USR1 USR2 ALRM VTALRM PROF XCPU IO PWR",
+            // The pipe ends when the process at its other end does. What reads it must never die of a signal to the
+            // group, so it is started while they are ignored.
+            "cat <&3 >/dev/null &",
             "for s in TERM INT HUP USR1 USR2 ALRM VTALRM PROF XCPU IO PWR " + QUESTION
                     + "; do trap \"echo $s\" $s; done",
-            "trap '' PIPE QUIT TSTP TTIN TTOU",
-            // The pipe ends when the process at its other end does. What reads it must not die of a signal to the
-            // group.
-            "(trap '' TERM INT HUP USR1 USR2 ALRM VTALRM PROF XCPU IO PWR; exec cat <&3 >/dev/null) &",
             "exec 3<&-",
             "echo ready",
             "while kill -0 $!; do wait $!; done",
