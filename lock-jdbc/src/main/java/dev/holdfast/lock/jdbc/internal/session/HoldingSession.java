@@ -379,6 +379,13 @@ final class HoldingSession implements SessionRequests.Sender {
         }
     }
 
+    /** Waits until the thread that sends has handed out its answers, which it does before it ends its turn. */
+    void awaitTurn(long untilNanos) {
+        if (Uninterrupted.lock(turn, untilNanos)) {
+            turn.unlock();
+        }
+    }
+
     /** Ends its use, unless it is in use; it holds nothing and its connection may be returned. */
     boolean retire() {
         if (!turn.tryLock()) {

@@ -27,6 +27,9 @@ final class SessionPool {
     private static final long KEEP_SHARED_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final long KEEP_WAITING_NANOS = TimeUnit.SECONDS.toNanos(2);
 
+    /** How long the close waits for a statement that is running, or for its answer. */
+    private static final long LAST_ANSWER_NANOS = TimeUnit.SECONDS.toNanos(1);
+
     /** How long waiters poll after a connection to wait on could not be opened. */
     private static final long NO_WAIT_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -110,9 +113,14 @@ final class SessionPool {
     }
 
     private boolean isShared() {
+        HoldingSession current = shared();
+        return current != null && current.ended() == null;
+    }
+
+    private @Nullable HoldingSession shared() {
         lock.lock();
         try {
-            return shared != null && shared.ended() == null;
+            return shared;
         } finally {
             lock.unlock();
         }
@@ -216,13 +224,9 @@ final class SessionPool {
     /** All sessions that hold locks. */
     List<HoldingSession> holding() {
         List<HoldingSession> all = new ArrayList<>(waited);
-        lock.lock();
-        try {
-            if (shared != null) {
-                all.add(shared);
-            }
-        } finally {
-            lock.unlock();
+        HoldingSession current = shared();
+        if (current != null) {
+            all.add(current);
         }
         all.removeIf(session -> session.holdsNothing() || session.ended() != null);
         return all;
@@ -275,15 +279,15 @@ final class SessionPool {
     /** From now on nothing is opened or kept. What could not be released in time is ended. */
     void close() {
         closed = true;
+        HoldingSession last = shared();
+        if (last != null) {
+            last.awaitTurn(System.nanoTime() + LAST_ANSWER_NANOS);
+        }
         sweep(Runnable::run);
         List<HoldingSession> left = new ArrayList<>(waited);
-        lock.lock();
-        try {
-            if (shared != null) {
-                left.add(shared);
-            }
-        } finally {
-            lock.unlock();
+        last = shared();
+        if (last != null) {
+            left.add(last);
         }
         left.forEach(session -> session.end("the client is closed"));
     }
