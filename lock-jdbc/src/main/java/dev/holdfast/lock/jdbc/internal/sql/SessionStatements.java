@@ -115,8 +115,8 @@ public abstract class SessionStatements {
     protected abstract String holders();
 
     /**
-     * Draws so many tokens that the next one is above all that a crash of the server has taken back. Both databases write a
-     * sequence's progress to the disk only now and then; the sessions that drew the latest tokens ended with the crash.
+     * Makes the next token higher than all that a crash of the server has taken back. Both databases write a sequence's progress to the
+     * disk only now and then; the sessions that drew the latest tokens ended with the crash.
      */
     public abstract void skipTokens(Connection connection) throws SQLException;
 
