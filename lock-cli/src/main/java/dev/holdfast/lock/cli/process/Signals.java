@@ -69,7 +69,11 @@ public final class Signals {
                 Thread forwarding =
                         new Thread(null, () -> forward(signal, cameNanos, process), "holdfast-signal", 0, false);
                 forwarding.setDaemon(true);
-                forwarding.start();
+                try {
+                    forwarding.start();
+                } catch (OutOfMemoryError e) { // no memory for a thread, and nobody watches the program yet
+                    process.signal(signal);
+                }
             }
         } finally {
             mutex.unlock();

@@ -88,8 +88,8 @@ final class MariaDbSessionStatements extends SessionStatements {
      */
     @Override
     public void skipTokens(Connection connection) throws SQLException {
-        long next = number(connection, "SELECT GREATEST(" + this.next + " + " + SKIPPED + ", " + MICROS + ")");
-        number(connection, "SELECT SETVAL(" + table.sequence() + ", " + next + ")");
+        long skipped = number(connection, "SELECT GREATEST(" + next + " + " + SKIPPED + ", " + MICROS + ")");
+        number(connection, "SELECT SETVAL(" + table.sequence() + ", " + skipped + ")");
     }
 
     @Override

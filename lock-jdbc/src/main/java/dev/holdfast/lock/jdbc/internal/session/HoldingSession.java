@@ -380,7 +380,7 @@ final class HoldingSession implements SessionRequests.Sender {
     }
 
     /** Waits until the thread that sends has handed out its answers, which it does before it ends its turn. */
-    void awaitTurn(long untilNanos) {
+    void awaitLastAnswer(long untilNanos) {
         if (Uninterrupted.lock(turn, untilNanos)) {
             turn.unlock();
         }

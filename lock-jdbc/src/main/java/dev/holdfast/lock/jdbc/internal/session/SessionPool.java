@@ -281,7 +281,7 @@ final class SessionPool {
         closed = true;
         HoldingSession last = shared();
         if (last != null) {
-            last.awaitTurn(System.nanoTime() + LAST_ANSWER_NANOS);
+            last.awaitLastAnswer(System.nanoTime() + LAST_ANSWER_NANOS);
         }
         sweep(Runnable::run);
         List<HoldingSession> left = new ArrayList<>(waited);
