@@ -93,10 +93,7 @@ class SeveralLocksTest {
     void droppedLeases_areFound() throws Exception {
         try (LockClient client = MemoryStore.create().newClient(options())) {
             drop(client);
-            Waits.until("nothing is held", () -> {
-                System.gc();
-                return client.held().isEmpty();
-            });
+            Waits.untilCollected("nothing is held", () -> client.held().isEmpty());
         }
     }
 

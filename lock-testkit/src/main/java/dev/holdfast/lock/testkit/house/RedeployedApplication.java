@@ -63,10 +63,7 @@ public final class RedeployedApplication {
             }
         }
         useAnotherRecord();
-        Waits.until("the loader's collection", () -> {
-            System.gc();
-            return loader.get() == null;
-        });
+        Waits.untilCollected("the loader's collection", () -> loader.get() == null);
     }
 
     /**
@@ -116,10 +113,9 @@ public final class RedeployedApplication {
             if (!alive.isEmpty()) {
                 throw new AssertionError("threads of the application after close(): " + alive);
             }
-            Waits.until("the end of the threads that end later", () -> {
-                System.gc();
-                return threadsOf(application).findAny().isEmpty();
-            });
+            Waits.untilCollected(
+                    "the end of the threads that end later",
+                    () -> threadsOf(application).findAny().isEmpty());
             return new WeakReference<>(application);
         }
     }

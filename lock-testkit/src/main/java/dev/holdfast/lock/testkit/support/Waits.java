@@ -25,6 +25,18 @@ public final class Waits {
                 .until(condition);
     }
 
+    /** Waits for what follows a garbage collection. Each check costs one, and with it a processor for a while. */
+    public static void untilCollected(String what, Callable<Boolean> condition) {
+        await(what)
+                .atMost(PATIENCE)
+                .pollDelay(Duration.ZERO)
+                .pollInterval(Duration.ofMillis(300))
+                .until(() -> {
+                    System.gc();
+                    return condition.call();
+                });
+    }
+
     /** The answer to a request, which is repeated while the store is unavailable: a client that has lost its connection makes another. */
     public static <T> T eventually(Supplier<T> request) {
         long startNanos = System.nanoTime();
