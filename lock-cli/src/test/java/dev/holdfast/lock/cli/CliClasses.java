@@ -1,20 +1,13 @@
 package dev.holdfast.lock.cli;
 
-import java.io.File;
+import dev.holdfast.lock.testkit.server.process.ClassArchive;
 import java.io.IOException;
-import java.io.PrintStream;
 import java.io.UncheckedIOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.spi.ToolProvider;
 
-/**
- * Where a process of the command finds its classes: tests start it some hundred times, so what a run loads is put into an archive of
- * the JVM first. Each start takes a quarter less processor time with it.
- */
+/** Where a process of the command finds its classes: tests start it more than a hundred times. */
 final class CliClasses {
     private static final List<String> OPTIONS = archived(System.getProperty("java.class.path"));
 
@@ -27,15 +20,7 @@ final class CliClasses {
 
     private static List<String> archived(String classPath) {
         try {
-            Path folder = Files.createTempDirectory("holdfast-classes");
-            folder.toFile().deleteOnExit();
-            String jars = jars(classPath, folder);
-            Path archive = folder.resolve("classes.jsa");
-            if (make(archive, jars)) {
-                archive.toFile().deleteOnExit();
-                return List.of("-XX:SharedArchiveFile=" + archive, "-cp", jars);
-            }
-            return List.of("-cp", classPath);
+            return ClassArchive.options("command", classPath, CliClasses::runOnce);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         } catch (InterruptedException e) {
@@ -44,39 +29,36 @@ final class CliClasses {
         }
     }
 
-    /** An archive has no classes of folders, so these are packed. */
-    private static String jars(String classPath, Path into) {
-        ToolProvider jar = ToolProvider.findFirst("jar").orElseThrow();
-        PrintStream out = System.out;
-        List<String> jars = new ArrayList<>();
-        for (String each : classPath.split(File.pathSeparator)) {
-            if (!Files.isDirectory(Path.of(each))) {
-                jars.add(each);
-                continue;
-            }
-            Path packed = into.resolve(jars.size() + ".jar");
-            packed.toFile().deleteOnExit();
-            if (jar.run(out, out, "--create", "--no-compress", "--file", packed.toString(), "-C", each, ".") != 0) {
-                throw new IllegalStateException(each + " could not be packed");
-            }
-            jars.add(packed.toString());
-        }
-        return String.join(File.pathSeparator, jars);
-    }
-
-    /** Runs the command once, on a store that refuses it. */
-    private static boolean make(Path archive, String jars) throws IOException, InterruptedException {
+    private static void runOnce(List<String> options) throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(CliRun.jvm());
-        command.addAll(List.of("-XX:ArchiveClassesAtExit=" + archive, "-cp", jars, Holdfast.class.getName()));
-        command.addAll(List.of("run", "--store", "memcached://127.0.0.1:1", "--timeout", "200ms", "x", "--", "true"));
-        Process making = new ProcessBuilder(command)
+        command.addAll(options);
+        command.add(EachStoreOnce.class.getName());
+        Process process = new ProcessBuilder(command)
                 .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                 .redirectError(ProcessBuilder.Redirect.DISCARD)
                 .start();
-        if (!making.waitFor(2, TimeUnit.MINUTES)) {
-            making.destroyForcibly();
-            return false;
+        if (!process.waitFor(2, TimeUnit.MINUTES)) {
+            process.destroyForcibly();
         }
-        return Files.exists(archive);
+    }
+
+    /** The command in one JVM on each kind of store: H2 has no server, the others refuse it. */
+    static final class EachStoreOnce {
+
+        private EachStoreOnce() {}
+
+        public static void main(String[] args) {
+            List.of(
+                            "jdbc:h2:mem:locks?holdfast.createTable=true",
+                            "redis://127.0.0.1:1",
+                            "etcd://127.0.0.1:1",
+                            "zookeeper://127.0.0.1:1",
+                            "consul://127.0.0.1:1",
+                            "memcached://127.0.0.1:1",
+                            "jdbc:postgresql://127.0.0.1:1/x")
+                    .forEach(store -> Holdfast.commandLine()
+                            .execute("run", "--store", store, "--timeout", "200ms", "x", "--", "true"));
+            Holdfast.main(new String[] {"doctor", "jdbc:h2:mem:locks?holdfast.createTable=true"});
+        }
     }
 }

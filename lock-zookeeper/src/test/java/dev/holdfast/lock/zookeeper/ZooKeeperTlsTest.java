@@ -8,12 +8,23 @@ import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.testkit.server.ZooKeeperServer;
+import dev.holdfast.lock.testkit.server.process.SelfSignedCertificate;
 import dev.holdfast.lock.testkit.server.process.ServerEnvironment;
 import dev.holdfast.lock.testkit.support.ConnectFailure;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
 import java.net.Socket;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.KeyFactory;
+import java.security.KeyStore;
+import java.security.PrivateKey;
+import java.security.cert.Certificate;
+import java.security.cert.CertificateFactory;
+import java.security.spec.PKCS8EncodedKeySpec;
 import java.time.Duration;
+import java.util.Base64;
 import javax.net.ssl.SSLHandshakeException;
 import javax.net.ssl.SSLSocket;
 import javax.net.ssl.SSLSocketFactory;
@@ -42,7 +53,7 @@ class ZooKeeperTlsTest {
     @Test
     @DisplayName("A trusted server of the right name is used; an unknown one is not")
     void tls_trusted_works() throws Exception {
-        try (ZooKeeperServer server = server("ip:127.0.0.1,dns:localhost")) {
+        try (ZooKeeperServer server = server("IP:127.0.0.1,DNS:localhost")) {
             trust(server);
             try (LockClient client = LockClient.connect(uri(server), OPTIONS);
                     Lease lease = client.lock("encrypted").acquire()) {
@@ -59,7 +70,7 @@ class ZooKeeperTlsTest {
     @Test
     @DisplayName("A trusted server of another name is refused")
     void tls_wrongHost_isRefused() throws Exception {
-        try (ZooKeeperServer server = server("dns:elsewhere.example")) {
+        try (ZooKeeperServer server = server("DNS:elsewhere.example")) {
             trust(server);
 
             assertThatThrownBy(() -> LockClient.connect(uri(server), HASTY))
@@ -70,7 +81,7 @@ class ZooKeeperTlsTest {
     @Test
     @DisplayName("A connection without TLS to the TLS port fails with a message that says so")
     void inClear_toTheTlsPort_saysSo() throws Exception {
-        try (ZooKeeperServer server = server("ip:127.0.0.1")) {
+        try (ZooKeeperServer server = server("IP:127.0.0.1")) {
             String address = uri(server).replace("?tls=true", "");
             ConnectFailure.of(address, Duration.ofSeconds(10))
                     .lasts("127.0.0.1:" + server.node(0).environment().port(1), "speaks TLS; write ?tls=true");
@@ -88,9 +99,9 @@ class ZooKeeperTlsTest {
         System.setProperty(SECRET, PASSWORD);
     }
 
-    private static ZooKeeperServer server(String names) throws Exception {
+    private static ZooKeeperServer server(String hosts) throws Exception {
         ZooKeeperServer server = Servers.single()
-                .prepare(environment -> keys(environment, names))
+                .prepare(environment -> keys(environment, hosts))
                 .property("zookeeper.serverCnxnFactory", "org.apache.zookeeper.server.NettyServerCnxnFactory")
                 .config("secureClientPort", "${port2}")
                 .config("ssl.keyStore.location", "${folder}/key.p12")
@@ -111,50 +122,34 @@ class ZooKeeperTlsTest {
         }
     }
 
-    private static void keys(ServerEnvironment environment, String names) throws Exception {
-        String keytool =
-                Path.of(System.getProperty("java.home"), "bin", "keytool").toString();
-        environment.run(
-                keytool,
-                "-genkeypair",
-                "-alias",
-                "server",
-                "-keyalg",
-                "EC",
-                "-dname",
-                "CN=server",
-                "-ext",
-                "san=" + names,
-                "-keystore",
-                "key.p12",
-                "-storetype",
-                "PKCS12",
-                "-storepass",
-                PASSWORD);
-        environment.run(
-                keytool,
-                "-exportcert",
-                "-alias",
-                "server",
-                "-file",
-                "server.crt",
-                "-keystore",
-                "key.p12",
-                "-storepass",
-                PASSWORD);
-        environment.run(
-                keytool,
-                "-importcert",
-                "-noprompt",
-                "-alias",
-                "server",
-                "-file",
-                "server.crt",
-                "-keystore",
-                "trust.p12",
-                "-storetype",
-                "PKCS12",
-                "-storepass",
-                PASSWORD);
+    private static void keys(ServerEnvironment environment, String hosts) throws Exception {
+        Path folder = environment.folder();
+        SelfSignedCertificate own = SelfSignedCertificate.make(folder, "server", hosts);
+        Certificate certificate;
+        try (InputStream pem = Files.newInputStream(own.certificate())) {
+            certificate = CertificateFactory.getInstance("X.509").generateCertificate(pem);
+        }
+        String pem = Files.readString(own.key()).replaceAll("-----.*-----|\\s", "");
+        PrivateKey key = KeyFactory.getInstance("EC")
+                .generatePrivate(new PKCS8EncodedKeySpec(Base64.getDecoder().decode(pem)));
+
+        KeyStore keys = emptyStore();
+        keys.setKeyEntry("server", key, PASSWORD.toCharArray(), new Certificate[] {certificate});
+        write(keys, folder.resolve("key.p12"));
+        KeyStore trusted = emptyStore();
+        trusted.setCertificateEntry("server", certificate);
+        write(trusted, folder.resolve("trust.p12"));
+    }
+
+    private static KeyStore emptyStore() throws Exception {
+        KeyStore store = KeyStore.getInstance("PKCS12");
+        store.load(null, null);
+        return store;
+    }
+
+    private static void write(KeyStore store, Path file) throws Exception {
+        try (OutputStream out = Files.newOutputStream(file)) {
+            store.store(out, PASSWORD.toCharArray());
+        }
     }
 }

@@ -1,6 +1,7 @@
 package dev.holdfast.lock.testkit.server;
 
 import dev.holdfast.lock.testkit.server.network.ServerNetwork;
+import dev.holdfast.lock.testkit.server.process.ClassArchive;
 import dev.holdfast.lock.testkit.server.process.LoopbackPorts;
 import dev.holdfast.lock.testkit.server.process.ServerEnvironment;
 import dev.holdfast.lock.testkit.server.process.ServerImage;
@@ -58,7 +59,17 @@ public final class ZooKeeperServer implements AutoCloseable {
      * @return a new builder: one server with ticks of 200 ms
      */
     public static Builder builder(String classPath) {
-        return new Builder(classPath);
+        return builder(List.of("-cp", classPath));
+    }
+
+    /**
+     * Starts to describe a server or an ensemble whose classes are in an archive of the JVM.
+     *
+     * @param classes options for {@code java} with the class path, such as those of {@link ClassArchive}
+     * @return a new builder: one server with ticks of 200 ms
+     */
+    public static Builder builder(List<String> classes) {
+        return new Builder(classes);
     }
 
     /**
@@ -298,7 +309,7 @@ public final class ZooKeeperServer implements AutoCloseable {
                 "-Djute.maxbuffer=4194304"));
         builder.properties.forEach((key, value) -> command.add("-D" + key + "=" + value));
         if (isNative()) {
-            command.addAll(List.of("-cp", builder.classPath));
+            command.addAll(builder.classes);
         }
         command.add("org.apache.zookeeper.server.quorum.QuorumPeerMain");
         command.add(environment.folder().resolve("zoo.cfg").toString());
@@ -307,7 +318,7 @@ public final class ZooKeeperServer implements AutoCloseable {
 
     /** Describes a server or an ensemble. Not thread-safe. */
     public static final class Builder {
-        private final String classPath;
+        private final List<String> classes;
         private final Map<String, String> config = new LinkedHashMap<>();
         private final Map<String, String> properties = new LinkedHashMap<>();
         private ServerProcess.Step prepare = environment -> {};
@@ -317,8 +328,8 @@ public final class ZooKeeperServer implements AutoCloseable {
         private int tickMillis = 200;
         private int syncLimit = 25;
 
-        private Builder(String classPath) {
-            this.classPath = Objects.requireNonNull(classPath, "classPath");
+        private Builder(List<String> classes) {
+            this.classes = List.copyOf(classes);
         }
 
         /**
