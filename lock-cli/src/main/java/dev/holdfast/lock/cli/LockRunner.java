@@ -64,13 +64,7 @@ final class LockRunner {
         long begunNanos = System.nanoTime();
         Supervisor.Outcome outcome;
         try (GuardedProcess process = GuardedProcess.start(command, variables(lease), options.removedVariables())) {
-            signals.forwardTo(process);
-            try {
-                outcome = options.supervisor(messages)
-                        .supervise(lease, process, () -> signals.asked().isPresent());
-            } finally {
-                signals.forwardToNobody();
-            }
+            outcome = options.supervisor(messages).supervise(lease, process, signals);
         }
         if (outcome.lost() && !options.ignoresLoss()) {
             return ExitStatus.LOST;

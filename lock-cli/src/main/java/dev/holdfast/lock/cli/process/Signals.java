@@ -71,7 +71,7 @@ public final class Signals {
                 forwarding.setDaemon(true);
                 try {
                     forwarding.start();
-                } catch (OutOfMemoryError e) { // no memory for a thread, and nobody watches the program yet
+                } catch (OutOfMemoryError e) { // no memory for a thread
                     process.signal(signal);
                 }
             }

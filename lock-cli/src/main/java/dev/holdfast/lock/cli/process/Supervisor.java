@@ -101,23 +101,34 @@ public final class Supervisor {
      *
      * @param lease the program's lease; it is not closed here
      * @param process the running program
-     * @param asked whether a signal asked the program to end: then what it started is waited for as well
+     * @param signals are sent to the program; if one asked it to end, what it started is waited for as well
      * @return how it ended
      * @throws InterruptedException if interrupted; the program is dead
      */
-    public Outcome supervise(Lease lease, GuardedProcess process, BooleanSupplier asked) throws InterruptedException {
-        return watch(lease, process, asked);
+    public Outcome supervise(Lease lease, GuardedProcess process, Signals signals) throws InterruptedException {
+        try {
+            signals.forwardTo(process);
+            return watch(lease, process, () -> signals.asked().isPresent());
+        } finally {
+            signals.forwardToNobody();
+            killUnlessEnded(process);
+        }
     }
 
     Outcome watch(Lease lease, Guarded process, BooleanSupplier asked) throws InterruptedException {
-        Watch watch = new Watch(lease, process, asked);
         try {
             process.rehearse();
-            return watch.run();
+            return new Watch(lease, process, asked).run();
         } finally {
-            if (!process.exit().isDone()) {
-                process.signal(PosixSignal.KILL);
-            }
+            killUnlessEnded(process);
+        }
+    }
+
+    /** What has been killed takes a moment to end, and the caller may close the lease. */
+    private void killUnlessEnded(Guarded process) throws InterruptedException {
+        if (!process.exit().isDone()) {
+            process.signal(PosixSignal.KILL);
+            timing.await(process.exit(), MAX_RESERVE_NANOS);
         }
     }
 
