@@ -61,10 +61,11 @@ final class LockRunner {
     }
 
     private int supervised(Lease lease, List<String> command) throws CommandFailedException, InterruptedException {
+        Supervisor supervisor = options.supervisor(messages);
         long begunNanos = System.nanoTime();
         Supervisor.Outcome outcome;
         try (GuardedProcess process = GuardedProcess.start(command, variables(lease), options.removedVariables())) {
-            outcome = options.supervisor(messages).supervise(lease, process, signals);
+            outcome = supervisor.supervise(lease, process, signals);
         }
         if (outcome.lost() && !options.ignoresLoss()) {
             return ExitStatus.LOST;

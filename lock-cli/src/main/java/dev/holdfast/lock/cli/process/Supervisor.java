@@ -107,29 +107,38 @@ public final class Supervisor {
      */
     public Outcome supervise(Lease lease, GuardedProcess process, Signals signals) throws InterruptedException {
         try {
-            signals.forwardTo(process);
-            return watch(lease, process, () -> signals.asked().isPresent());
+            return watch(
+                    lease,
+                    process,
+                    () -> signals.forwardTo(process),
+                    () -> signals.asked().isPresent());
         } finally {
             signals.forwardToNobody();
-            killUnlessEnded(process);
         }
     }
 
-    Outcome watch(Lease lease, Guarded process, BooleanSupplier asked) throws InterruptedException {
+    Outcome watch(Lease lease, Guarded process, Runnable begin, BooleanSupplier asked) throws InterruptedException {
+        boolean watched = false;
         try {
+            begin.run();
             process.rehearse();
-            return new Watch(lease, process, asked).run();
+            Outcome outcome = new Watch(lease, process, asked).run();
+            watched = true;
+            return outcome;
         } finally {
-            killUnlessEnded(process);
+            if (!watched) {
+                killAll(process);
+            }
         }
     }
 
-    /** What has been killed takes a moment to end, and the caller may close the lease. */
-    private void killUnlessEnded(Guarded process) throws InterruptedException {
-        if (!process.exit().isDone()) {
+    /** Returns when everything has ended, or after a second: the caller may close the lease then. */
+    private void killAll(Guarded process) throws InterruptedException {
+        long begunNanos = timing.nanos();
+        do {
             process.signal(PosixSignal.KILL);
-            timing.await(process.exit(), MAX_RESERVE_NANOS);
-        }
+            timing.await(new CompletableFuture<>(), LOOK_WHEN_ENDING_NANOS);
+        } while (process.anyAlive() && timing.nanos() - begunNanos < MAX_RESERVE_NANOS);
     }
 
     /** One program under one lease. */

@@ -1,6 +1,7 @@
 package dev.holdfast.lock.cli.process;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LossReason;
@@ -178,6 +179,21 @@ class SupervisorTest {
     }
 
     @Test
+    void interruptedSupervisor_afterTheEndOfTheProgram_killsWhatItStarted() throws Exception {
+        world.program.orphan = true;
+        world.at(2, () -> {
+            world.asked = true;
+            world.program.ends(0);
+        });
+        world.at(3, () -> Thread.currentThread().interrupt());
+
+        assertThatThrownBy(() -> supervise(false)).isInstanceOf(InterruptedException.class);
+
+        assertThat(world.program.signals).containsExactly("KILL at 3.0");
+        assertThat(world.program.orphan).isFalse();
+    }
+
+    @Test
     void askedToEnd_waitsForWhatTheProgramStarted_andSendsNothing() throws Exception {
         world.renewsUntil(100);
         world.program.orphan = true;
@@ -256,7 +272,7 @@ class SupervisorTest {
 
     private Supervisor.Outcome supervise(boolean ignoreLoss) throws InterruptedException {
         Supervisor.Outcome outcome = new Supervisor(GRACE, STOP_TIME, ignoreLoss, messages::add, world)
-                .watch(world, world.program, () -> world.asked);
+                .watch(world, world.program, () -> {}, () -> world.asked);
         assertThat(world.program.rehearsals).as("rehearsals of its end").isEqualTo(1);
         return outcome;
     }
