@@ -41,6 +41,10 @@ import org.junit.jupiter.api.Test;
 class ForkJoinPoolTest {
     private static final int PARALLELISM = 3;
     private static final long ANSWER_MILLIS = 20;
+    private static final AtomicBoolean IN_CALL = new AtomicBoolean();
+
+    /** Tasks of this call or of an earlier one that the calling thread has run meanwhile. */
+    private static final AtomicInteger OTHERS = new AtomicInteger();
 
     interface Call {
         void of(LockClient client) throws Exception;
@@ -119,22 +123,21 @@ class ForkJoinPoolTest {
 
     private static int otherTasksDuring(Call call) throws Exception {
         Thread caller = Thread.currentThread();
-        AtomicBoolean inCall = new AtomicBoolean();
-        AtomicInteger others = new AtomicInteger();
+        OTHERS.set(0);
         try (LockClient client =
                 LockEngine.client(new Late(MemoryStore.create().newBackend()), LockClientOptions.defaults())) {
             for (int i = 0; i < 100; i++) {
                 CompletableFuture.runAsync(() -> {
-                    if (inCall.get() && Thread.currentThread() == caller) {
-                        others.incrementAndGet();
+                    if (IN_CALL.get() && Thread.currentThread() == caller) {
+                        OTHERS.incrementAndGet();
                     }
                 });
             }
-            inCall.set(true);
+            IN_CALL.set(true);
             call.of(client);
-            inCall.set(false);
+            IN_CALL.set(false);
         }
-        return others.get();
+        return OTHERS.get();
     }
 
     /** Blocks all threads of the pool but one, so that its tasks stay queued unless the calling thread runs them. */

@@ -68,6 +68,13 @@ final class PemFilesTest {
         curve.initialize(new ECGenParameterSpec("secp256r1"));
         Path ec = key("ec.key", curve.generateKeyPair().getPrivate().getEncoded());
         assertThat(PemFiles.context(null, own.certificate(), ec)).isNotNull();
+        Path rsa = key(
+                "rsa.key",
+                KeyPairGenerator.getInstance("RSA")
+                        .generateKeyPair()
+                        .getPrivate()
+                        .getEncoded());
+        assertThat(PemFiles.context(null, own.certificate(), rsa)).isNotNull();
         Path ed = key(
                 "ed.key",
                 KeyPairGenerator.getInstance("Ed25519")

@@ -139,7 +139,7 @@ final class ShardSignalsTest {
                 signals.mode(keys); // as the polls of waiters
                 return fixture.master(keys) != before && subscribed("followed");
             });
-            assertThat(signals.mode(keys)).isEqualTo("S");
+            await().atMost(PATIENCE).until(() -> signals.mode(keys).equals("S")); // the server knows it first
         } finally {
             before.process().start();
         }

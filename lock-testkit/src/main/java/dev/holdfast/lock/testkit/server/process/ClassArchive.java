@@ -5,10 +5,13 @@ import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -46,11 +49,15 @@ public final class ClassArchive {
             Path current = folder.resolve(key(classPath));
             Path archive = current.resolve("classes.jsa");
             if (!Files.exists(archive)) {
-                delete(folder);
+                deleteOld(folder);
                 Files.createDirectories(current);
                 String jars = jars(classPath, current);
                 Path made = current.resolve("made.jsa");
-                program.run(List.of("-XX:ArchiveClassesAtExit=" + made, "-Xlog:disable", "-cp", jars));
+                try {
+                    program.run(List.of("-XX:ArchiveClassesAtExit=" + made, "-Xlog:disable", "-cp", jars));
+                } catch (IOException | RuntimeException e) {
+                    System.err.println("no archive of the classes of '" + name + "', since it could not be run: " + e);
+                }
                 if (!Files.exists(made)) {
                     return List.of("-cp", classPath);
                 }
@@ -94,12 +101,23 @@ public final class ClassArchive {
         return String.join(File.pathSeparator, jars);
     }
 
-    private static void delete(Path folder) throws IOException {
-        if (Files.exists(folder)) {
-            try (Stream<Path> files = Files.walk(folder)) {
-                for (Path each : files.sorted(Comparator.reverseOrder()).toList()) {
-                    Files.delete(each);
+    /** Those of classes that have changed since; what was made within a day may be in use. */
+    private static void deleteOld(Path folder) throws IOException {
+        Files.createDirectories(folder);
+        Instant dayAgo = Instant.now().minus(Duration.ofDays(1));
+        try (DirectoryStream<Path> archives = Files.newDirectoryStream(folder)) {
+            for (Path archive : archives) {
+                if (Files.getLastModifiedTime(archive).toInstant().isBefore(dayAgo)) {
+                    delete(archive);
                 }
+            }
+        }
+    }
+
+    private static void delete(Path folder) throws IOException {
+        try (Stream<Path> files = Files.walk(folder)) {
+            for (Path each : files.sorted(Comparator.reverseOrder()).toList()) {
+                Files.delete(each);
             }
         }
     }
