@@ -2,31 +2,20 @@ package dev.holdfast.lock.cli;
 
 import dev.holdfast.lock.testkit.server.process.ClassArchive;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /** Where a process of the command finds its classes: tests start it more than a hundred times. */
 final class CliClasses {
-    private static final List<String> OPTIONS = archived(System.getProperty("java.class.path"));
+    private static final List<String> OPTIONS =
+            ClassArchive.options("command", System.getProperty("java.class.path"), CliClasses::runOnce);
 
     private CliClasses() {}
 
     /** The class path, and the archive if one could be made. */
     static List<String> options() {
         return OPTIONS;
-    }
-
-    private static List<String> archived(String classPath) {
-        try {
-            return ClassArchive.options("command", classPath, CliClasses::runOnce);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new IllegalStateException(e);
-        }
     }
 
     private static void runOnce(List<String> options) throws IOException, InterruptedException {

@@ -5,7 +5,6 @@ import dev.holdfast.lock.testkit.server.ZooKeeperServer;
 import dev.holdfast.lock.testkit.server.process.ClassArchive;
 import dev.holdfast.lock.testkit.server.process.ServerImage;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
@@ -35,14 +34,7 @@ public final class Servers {
         if (ServerImage.chosen("zookeeper").isPresent()) {
             return List.of("-cp", classPath());
         }
-        try {
-            return ClassArchive.options("zookeeper", classPath(), Servers::runOnce);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new IllegalStateException(e);
-        }
+        return ClassArchive.options("zookeeper", classPath(), Servers::runOnce);
     }
 
     /** A server and a lock on it. */

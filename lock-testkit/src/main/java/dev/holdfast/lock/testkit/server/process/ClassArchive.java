@@ -3,6 +3,7 @@ package dev.holdfast.lock.testkit.server.process;
 import java.io.File;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.io.UncheckedIOException;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
@@ -36,10 +37,21 @@ public final class ClassArchive {
      * @param classPath of the program, in the platform's syntax
      * @param program runs once if there is no archive yet
      * @return the options
-     * @throws IOException if the archive's folder cannot be written
-     * @throws InterruptedException if interrupted while the program runs
+     * @throws UncheckedIOException if the archive's folder cannot be written
+     * @throws IllegalStateException if interrupted while the program runs; the thread stays interrupted
      */
-    public static List<String> options(String name, String classPath, Program program)
+    public static List<String> options(String name, String classPath, Program program) {
+        try {
+            return madeOnce(name, classPath, program);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static List<String> madeOnce(String name, String classPath, Program program)
             throws IOException, InterruptedException {
         Files.createDirectories(FOLDER);
         Path folder = FOLDER.resolve(name).toAbsolutePath();
@@ -53,6 +65,7 @@ public final class ClassArchive {
                 Files.createDirectories(current);
                 String jars = jars(classPath, current);
                 Path made = current.resolve("made.jsa");
+                Files.deleteIfExists(made); // of a build that was killed
                 try {
                     program.run(List.of("-XX:ArchiveClassesAtExit=" + made, "-Xlog:disable", "-cp", jars));
                 } catch (IOException | RuntimeException e) {
